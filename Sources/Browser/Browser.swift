@@ -46,7 +46,8 @@ package final class Browser: Sendable {
         let made = try await connection.send(
             DevToolsCommand(method: "Target.createBrowserContext", parameters: ["disposeOnDetach": true]))
         guard let context = made["browserContextId"]?.stringValue else { throw .refused("createBrowserContext", "") }
-        let page = BrowserPage(context: context, connection: connection, asked: asked)
+        let page = BrowserPage(
+            context: context, width: width, height: height, connection: connection, asked: asked)
         sessions.add(page)
         do {
             connection.post(
@@ -93,6 +94,12 @@ extension DevToolsCommand {
     static func autoAttach(session: String?) -> DevToolsCommand {
         DevToolsCommand(
             method: "Target.setAutoAttach",
-            parameters: ["autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true], session: session)
+            parameters: [
+                "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
+                "filter": [
+                    ["type": "browser", "exclude": true], ["type": "tab", "exclude": true],
+                    ["type": "browser_ui", "exclude": true], [:],
+                ],
+            ], session: session)
     }
 }

@@ -21,11 +21,14 @@ package final class BrowserPage: Sendable {
     private let asked: @Sendable (BrowserPage, BrowserRequest) -> Void
     private let state = Locked(State())
 
+    private let size: (width: Int, height: Int)
+
     init(
-        context: String, connection: DevToolsConnection,
+        context: String, width: Int, height: Int, connection: DevToolsConnection,
         asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void
     ) {
         self.context = context
+        size = (width, height)
         self.connection = connection
         self.asked = asked
     }
@@ -81,15 +84,10 @@ package final class BrowserPage: Sendable {
         return Array(bytes)
     }
 
-    /// Sets a cookie for the host of a URL.
-    package func setCookie(name: String, value: String, url: String) {
-        connection.post(
-            DevToolsCommand(
-                method: "Storage.setCookies",
-                parameters: [
-                    "cookies": [["name": .string(name), "value": .string(value), "url": .string(url)]],
-                    "browserContextId": .string(context),
-                ]))
+    /// Stops the script that is running, which may never end by itself.
+    package func stopScript() {
+        guard let session = state.withLock(\.session) else { return }
+        connection.post(DevToolsCommand(method: "Runtime.terminateExecution", session: session))
     }
 
     /// Answers a request. `response` is called when the browser is ready for it. The browser follows a redirect by
@@ -97,14 +95,12 @@ package final class BrowserPage: Sendable {
     package func fulfill(_ request: BrowserRequest, with response: @escaping @Sendable () -> BrowserResponse?) {
         connection.post {
             guard let response = response() else { return Self.refusal(of: request) }
-            let fields = response.fields.map { field in
-                JSON.object([.init("name", .string(field.name)), .init("value", .string(field.value))])
-            }
+            guard response.isAccepted else { return Self.refusal(of: request) }
             return DevToolsCommand(
                 method: "Fetch.fulfillRequest",
                 parameters: [
                     "requestId": .string(request.number), "responseCode": .number(response.status),
-                    "responseHeaders": .array(fields),
+                    "binaryResponseHeaders": .string(response.encodedFields),
                     "body": .string(Data(response.body).base64EncodedString()),
                 ], session: request.session)
         }
@@ -184,10 +180,24 @@ package final class BrowserPage: Sendable {
             post("Inspector.enable")
             post("Network.enable")
             post("Network.setBypassServiceWorker", ["bypass": true])
+            post(
+                "Emulation.setDeviceMetricsOverride",
+                [
+                    "width": .number(size.width), "height": .number(size.height), "deviceScaleFactor": 1,
+                    "mobile": false,
+                ])
+        }
+        if type == "page" || type == "iframe" {
+            // Without a network, `navigator.onLine` is false, and some pages then show nothing.
+            post("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.online)])
         }
         post("Runtime.runIfWaitingForDebugger")
         attaching?.resume()
     }
+
+    private static let online = """
+        Object.defineProperty(Navigator.prototype, "onLine", { get: () => true, configurable: true });
+        """
 
     func handle(_ event: DevToolsEvent) {
         switch event.method {
@@ -209,7 +219,9 @@ package final class BrowserPage: Sendable {
                     parameters: ["accept": .bool(event.parameters["type"]?.stringValue == "beforeunload")],
                     session: event.session))
         case "Inspector.targetCrashed":
-            if event.session == state.withLock(\.session) { end(.crashed) }
+            guard let session = event.session, session == state.withLock(\.session) else { return }
+            end(.crashed)
+            connection.fail(session, .crashed)
         default: break
         }
     }

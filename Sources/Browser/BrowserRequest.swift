@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 
 /// A request of a page that waits for its response. Each request needs one call of ``BrowserPage/fulfill(_:with:)`` or
@@ -19,7 +20,7 @@ package struct BrowserRequest: Sendable {
 
     package let url: String
     package let method: String
-    /// The fields of the request without those of the connection, and without `Cookie`.
+    /// The fields of the request, with `Cookie`, and without those of the connection.
     package let fields: [(name: String, value: String)]
     package let use: Use
     let number: String
@@ -44,12 +45,31 @@ package struct BrowserRequest: Sendable {
 /// A response for a ``BrowserRequest``.
 package struct BrowserResponse: Sendable {
     package var status: Int
-    package var fields: [(name: String, value: String)]
+    /// Names and values of the fields, byte for byte. Without codings, because `body` has none.
+    package var fields: [(name: String, value: [UInt8])]
     package var body: [UInt8]
 
-    package init(status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
+    package init(status: Int, fields: [(name: String, value: [UInt8])], body: [UInt8]) {
         self.status = status
         self.fields = fields
         self.body = body
+    }
+
+    /// Whether Chromium accepts the response: a status that it knows, and a body for which its pipe has room.
+    var isAccepted: Bool { Self.statuses.contains(status) && body.count <= Self.bodyLimit }
+
+    /// Chromium never reads again after a message of more than 100 MiB, and Base64 makes a body longer by a third.
+    private static let bodyLimit = 64 << 20
+
+    private static let statuses: Set<Int> = Set(
+        Array(200...208) + Array(300...308) + Array(400...418) + Array(421...426) + Array(500...508)
+            + [226, 428, 429, 431, 451, 510, 511]
+    ).subtracting([306])
+
+    /// The form in which Chromium takes fields byte for byte: Base64 of lines that each end with a zero byte.
+    var encodedFields: String {
+        var bytes: [UInt8] = []
+        for field in fields { bytes += Array(field.name.utf8) + [0x3A, 0x20] + field.value + [0] }
+        return Data(bytes).base64EncodedString()
     }
 }

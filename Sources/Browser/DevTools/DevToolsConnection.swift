@@ -12,6 +12,7 @@ final class DevToolsConnection: Sendable {
 
     private struct Waiting {
         var method: String
+        var session: String?
         var continuation: CheckedContinuation<Reply, Never>
     }
 
@@ -25,7 +26,7 @@ final class DevToolsConnection: Sendable {
     private let state = Locked(State())
     private let writing = DispatchQueue(label: "larder.browser.write")
     private let reading = DispatchQueue(label: "larder.browser.read")
-    /// The browser sends no longer message: a body for the browser has at most 50 MiB, and a snapshot is shorter.
+    /// The longest message from the browser. A snapshot is shorter.
     private static let messageLimit = 128 << 20
 
     init(_ process: BrowserProcess) {
@@ -49,7 +50,8 @@ final class DevToolsConnection: Sendable {
         let reply = await withCheckedContinuation { continuation in
             let isEnded = state.withLock { state in
                 if !state.isEnded {
-                    state.waiting[number] = Waiting(method: command.method, continuation: continuation)
+                    state.waiting[number] = Waiting(
+                        method: command.method, session: command.session, continuation: continuation)
                 }
                 return state.isEnded
             }
@@ -73,6 +75,16 @@ final class DevToolsConnection: Sendable {
     func post(_ command: @escaping @Sendable () -> DevToolsCommand) {
         let number = makeNumber()
         write { command().text(number: number) }
+    }
+
+    /// Ends the commands that wait in a session, which the browser never answers after the target has crashed.
+    func fail(_ session: String, _ error: BrowserError) {
+        let waiting = state.withLock { state in
+            let found = state.waiting.filter { $0.value.session == session }
+            for number in found.keys { state.waiting[number] = nil }
+            return found.values.map(\.continuation)
+        }
+        for continuation in waiting { continuation.resume(returning: .failure(error)) }
     }
 
     private func makeNumber() -> Int64 {

@@ -4,7 +4,7 @@ import Glibc
 /// as root, and always with its own sandbox.
 ///
 /// The commands `unshare` and `setpriv` are those of util-linux. They replace themselves with the next command, so that
-/// the process is Chromium in the end.
+/// the process is Chromium in the end. Chromium gets SIGKILL when the thread that started it ends.
 package struct BrowserLaunch: Sendable {
     /// The user of the browser's processes.
     package struct User: Hashable, Sendable {
@@ -48,10 +48,10 @@ package struct BrowserLaunch: Sendable {
             if let user {
                 [
                     "unshare", "--net", "--", "setpriv", "--reuid=\(user.id)", "--regid=\(user.group)",
-                    "--clear-groups", "--",
+                    "--clear-groups", "--pdeathsig=KILL", "--",
                 ]
             } else {
-                ["unshare", "--user", "--map-current-user", "--net", "--"]
+                ["unshare", "--user", "--map-current-user", "--net", "--", "setpriv", "--pdeathsig=KILL", "--"]
             }
         return confinement + [program] + Self.flags + ["--user-data-dir=\(profile)"]
     }
@@ -62,16 +62,15 @@ package struct BrowserLaunch: Sendable {
     }
 
     private static let flags = [
-        "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--no-pings",
-        "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync",
-        "--disable-extensions", "--disable-domain-reliability", "--disable-client-side-phishing-detection",
-        "--disable-breakpad", "--disable-crash-reporter", "--metrics-recording-only", "--disable-dev-shm-usage",
-        "--disable-gpu", "--mute-audio", "--hide-scrollbars", "--password-store=basic", "--disable-quic",
+        "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-crash-reporter",
+        "--mute-audio", "--hide-scrollbars", "--password-store=basic", "--no-pings", "--disable-quic",
+        // The shared memory of a container is often too small for Chromium.
+        "--disable-dev-shm-usage",
         // The network namespace has no route. These flags keep Chromium from trying.
         "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
         "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-        // HttpsUpgrades and LocalNetworkAccessChecks would refuse or change requests that Larder answers itself.
-        "--disable-features=Translate,OptimizationHints,MediaRouter,HttpsUpgrades,LocalNetworkAccessChecks,"
-            + "BlockInsecurePrivateNetworkRequests",
+        // The first two would change or refuse requests that Larder answers itself.
+        "--disable-features=HttpsUpgrades,LocalNetworkAccessChecks,OptimizationHints,MediaRouter,Translate",
     ]
 }

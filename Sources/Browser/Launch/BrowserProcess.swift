@@ -1,10 +1,12 @@
 import CSystem
+import Dispatch
 import Foundation
 import Primitives
 
 /// A running Chromium, with the ends of its pipes. The process and its children are a process group.
 ///
-/// Chromium ends by itself when the pipes close, so also after this process was killed.
+/// The thread that starts Chromium lives as long as the browser, because the kernel kills Chromium when this thread
+/// ends, so also after this process was killed.
 final class BrowserProcess: Sendable {
     /// Chromium writes to it.
     let output: Int32
@@ -16,6 +18,7 @@ final class BrowserProcess: Sendable {
     private let lock: Int32
     private let isReaped = Locked(false)
     private let errors = Locked("")
+    private let hasEnded = DispatchSemaphore(value: 0)
 
     /// Starts the command with a new profile below `directory`.
     init(_ launch: BrowserLaunch, in directory: String) throws(BrowserError) {
@@ -38,10 +41,14 @@ final class BrowserProcess: Sendable {
             close(ends[0])
             close(ends[3])
         }
+        let profile = profile
+        let (reading, writing) = (ends[0], ends[3])
         do {
-            id = try Self.spawn(
-                launch.command(profile: profile), launch.environment(profile: profile), reading: ends[0],
-                writing: ends[3], errors: Self.errorsPath(profile))
+            id = try Self.onThread(until: hasEnded) { () throws(BrowserError) in
+                try Self.spawn(
+                    launch.command(profile: profile), launch.environment(profile: profile), reading: reading,
+                    writing: writing, errors: Self.errorsPath(profile))
+            }
         } catch {
             close(ends[1])
             close(ends[2])
@@ -71,6 +78,25 @@ final class BrowserProcess: Sendable {
         while waitpid(id, &status, 0) == -1, errno == EINTR {}
         errors.withLock { $0 = Self.beginning(of: Self.errorsPath(profile)) }
         try? FileManager.default.removeItem(atPath: profile)
+        hasEnded.signal()
+    }
+
+    /// Calls `start` on a new thread, which lives until `end`.
+    private static func onThread(
+        until end: DispatchSemaphore, _ start: @escaping @Sendable () throws(BrowserError) -> pid_t
+    ) throws(BrowserError) -> pid_t {
+        let result = Locked<Result<pid_t, BrowserError>?>(nil)
+        let isStarted = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            csystem_name_this_thread("browser")
+            let started: Result<pid_t, BrowserError>
+            do throws(BrowserError) { started = .success(try start()) } catch { started = .failure(error) }
+            result.withLock { $0 = started }
+            isStarted.signal()
+            if case .success = started { end.wait() }
+        }
+        isStarted.wait()
+        return try result.withLock { $0! }.get()
     }
 
     /// The first line that the process wrote to its standard error; empty while it runs.
@@ -105,6 +131,9 @@ final class BrowserProcess: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         for name in names where name.hasPrefix(prefix) {
             let path = directory + "/" + name
+            // Another process may have made the directory a moment ago, and lock it next.
+            var facts = stat()
+            guard lstat(path, &facts) == 0, facts.st_mtim.tv_sec < time(nil) - 60 else { continue }
             let lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard lock >= 0 else { continue }
             defer { close(lock) }

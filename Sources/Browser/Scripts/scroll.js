@@ -9,7 +9,7 @@
   const answer = { steps: 0, innerSteps: 0, lazy: 0, height: 0, finished: false };
   const isLate = () => performance.now() > deadline;
   const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
-  const elementsOf = tree => Element.prototype.querySelectorAll.call(tree, "*");
+  const elementsOf = tree => (tree instanceof ShadowRoot ? ShadowRoot : Element).prototype.querySelectorAll.call(tree, "*");
   const getter = (type, name) => { const { get } = Object.getOwnPropertyDescriptor(type.prototype, name); return node => get.call(node); };
   const shadowRoot = getter(Element, "shadowRoot"), clientHeight = getter(Element, "clientHeight"), clientWidth = getter(Element, "clientWidth");
   const scrollHeight = getter(Element, "scrollHeight"), scrollTop = getter(Element, "scrollTop");

@@ -26,6 +26,7 @@ final class RenderedCapture: PageVisit {
     private struct State {
         /// The requests of the browser that wait.
         var pending = 0
+        var count = 0
         var lastRequest = ContinuousClock.now
     }
 
@@ -42,6 +43,9 @@ final class RenderedCapture: PageVisit {
     private let state = Locked(State())
     /// A page has come to rest when it has sent no request for this time.
     private static let rest = Duration.milliseconds(500)
+    /// The most requests of a page, with those for a URL that it has requested before. A page that loads itself again
+    /// and again ends here.
+    private static let requestLimit = 10_000
 
     /// `makeVisit` makes the static capture for a completion.
     init(
@@ -132,7 +136,7 @@ final class RenderedCapture: PageVisit {
         let url = browserPage.url.flatMap { WebURL($0) } ?? page
         let time = min(options.time * 0.1, .seconds(5))
         let script = PageScript.snapshot(url: url.text, limit: options.snapshotBytes, time: time)
-        let text = try? await browserPage.run(script, timeout: time * 2).stringValue
+        let text = await read(browserPage, script, time * 2)
         let picture = try? await browserPage.screenshot(
             width: options.width, height: options.height, scale: 320 / Double(options.width), timeout: time)
         let snapshot = text.map { Array($0.utf8) }
@@ -147,19 +151,39 @@ final class RenderedCapture: PageVisit {
         visit.shown(keptSnapshot == nil ? nil : snapshot, at: url, isWhole: isWhole && keptSnapshot != nil)
     }
 
+    /// The text that a script returns; `nil` when it fails. A script of the page that never ends is stopped.
+    private func read(_ browserPage: BrowserPage, _ script: PageScript, _ time: Duration) async -> String? {
+        do {
+            return try await browserPage.run(script, timeout: time).stringValue
+        } catch .timedOut {
+            browserPage.stopScript()
+            return try? await browserPage.run(script, timeout: time).stringValue
+        } catch {
+            return nil
+        }
+    }
+
     // MARK: - The requests of the page
 
     private func asked(_ browserPage: BrowserPage, _ request: BrowserRequest) {
         let scheme = request.url.prefix { $0 != ":" }
-        if ["data", "blob", "about"].contains(scheme) { return browserPage.pass(request) }
+        // The last two are files of the browser, such as its viewer for PDF.
+        if ["data", "blob", "about", "chrome", "chrome-extension"].contains(scheme) {
+            return browserPage.pass(request)
+        }
+        if request.method == "OPTIONS" { return allow(browserPage, request) }
         // A page's other requests could change things at their origins, and a service worker would outlive the page.
         guard ["GET", "HEAD"].contains(request.method), let url = WebURL(request.url),
             !request.fields.contains(where: { $0.name.lowercased() == "service-worker" })
         else { return browserPage.refuse(request) }
-        state.withLock { state in
+        let isTooMany = state.withLock { state in
+            state.count += 1
+            guard state.count <= Self.requestLimit else { return true }
             state.pending += 1
             state.lastRequest = .now
+            return false
         }
+        if isTooMany { return browserPage.refuse(request) }
         visit.demand(url, request.kind, request.originFields) { [self] answer in
             if let answer {
                 let isHead = request.method == "HEAD"
@@ -172,6 +196,21 @@ final class RenderedCapture: PageVisit {
                 state.lastRequest = .now
             }
         }
+    }
+
+    /// Permits the request of which a page of another origin asks first (the preflight of Fetch §4.8). The response of
+    /// the origin then decides.
+    private func allow(_ browserPage: BrowserPage, _ request: BrowserRequest) {
+        func value(_ name: String) -> [UInt8] {
+            Array((request.fields.first { $0.name.lowercased() == name }?.value ?? "*").utf8)
+        }
+        let fields = [
+            (name: "Access-Control-Allow-Origin", value: value("origin")),
+            (name: "Access-Control-Allow-Methods", value: value("access-control-request-method")),
+            (name: "Access-Control-Allow-Headers", value: value("access-control-request-headers")),
+            (name: "Access-Control-Allow-Credentials", value: Array("true".utf8)),
+        ]
+        browserPage.fulfill(request) { BrowserResponse(status: 204, fields: fields, body: []) }
     }
 }
 

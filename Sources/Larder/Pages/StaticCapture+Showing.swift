@@ -66,7 +66,10 @@ extension StaticCapture {
             }
             body = [UInt8](bytes)
         }
-        let fields = stored.fields.map { ($0.name.rawName, $0.value) } + answer.cookies.map { ("Set-Cookie", $0) }
-        return BrowserResponse(status: stored.status, fields: fields.map { (name: $0.0, value: $0.1) }, body: body)
+        var fields = stored.fields.map {
+            (name: $0.name.rawName, value: $0.latin1.unicodeScalars.map { UInt8($0.value) })
+        }
+        fields += answer.cookies.map { (name: "Set-Cookie", value: Array($0.utf8)) }
+        return BrowserResponse(status: stored.status, fields: fields, body: body)
     }
 }
