@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prepares the tests that use Chromium; scripts/check-dashboard and scripts/check-pages source this file in the root of
-# the repository. Sets LARDER, the executable to test, and "environment", the folder of Python with Selenium.
+# the repository. Sets LARDER, the executable to test, and "environment", the folder of Python with the packages.
 
 say() {
     echo "${0##*/}: $*" >&2
@@ -10,7 +10,7 @@ scripts/bootstrap --check-dashboard
 environment=.build-dashboard/environment
 wanted=Tests/Browser/requirements.txt
 if ! cmp -s "$wanted" "$environment/requirements.txt"; then
-    say "installing Selenium"
+    say "installing the packages of Python"
     rm -rf "$environment"
     mkdir -p "$environment"
     python3 -m venv "$environment"
