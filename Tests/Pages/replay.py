@@ -25,11 +25,16 @@ class Capture:
 
     def view(self):
         """Opens the page. Returns the URL below which the replay has the captured URLs."""
-        status, location, _ = get(self.server.url + f"/pages/{self.key}/view")
-        assert status == 303
-        path = location.split("/")
-        assert path[:4] == ["", "pages", self.key, "view"], location
-        return f"{self.server.url}{'/'.join(path[:5])}/"
+        return open_view(self.server, self.key)
+
+
+def open_view(server, key):
+    """Opens a page of a server. Returns the URL below which the replay has the captured URLs."""
+    status, location, _ = get(f"{server.url}/pages/{key}/view")
+    assert status == 303
+    path = location.split("/")
+    assert path[:4] == ["", "pages", key, "view"], location
+    return f"{server.url}{'/'.join(path[:5])}/"
 
 
 def get(url):

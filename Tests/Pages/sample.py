@@ -6,7 +6,7 @@ import threading
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 FOLDER = Path(__file__).with_name("site")
 RESOURCES = json.loads((FOLDER / "expect.json").read_text())["resources"]
@@ -34,6 +34,13 @@ class Site:
 
     def address(self, host, path):
         return f"http://{HOSTS[host]}:{self._port}{path}"
+
+    def statuses(self):
+        """Returns the status of each resource that a static capture must have, by URL."""
+        return {
+            self.address(resource["host"], quote(resource["path"], safe="/,") + resource.get("query", "")):
+                302 if "redirect" in resource else resource.get("status", 200)
+            for resource in RESOURCES if resource["static"]}
 
     def body(self, path):
         """Returns the bytes of a path, or `None` if the site does not have it."""

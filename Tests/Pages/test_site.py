@@ -45,10 +45,7 @@ def test_a_static_capture_has_every_resource_that_the_page_names(site, capture):
     assert urls(site, True) - records.keys() == set()
     assert urls(site, False) & records.keys() == set()
     assert {url: record for url, record in records.items() if record["status"] is None} == {}
-    statuses = {
-        site.address(resource["host"], quote(resource["path"], safe="/,") + resource.get("query", "")):
-            302 if "redirect" in resource else resource.get("status", 200)
-        for resource in RESOURCES if resource["static"]}
+    statuses = site.statuses()
     assert {url: records[url]["status"] for url in statuses} == statuses
     assert (capture.page["state"], capture.page["missing"]) == ("complete", 0)
 
