@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
 LARDER = os.environ["LARDER"]
@@ -21,11 +22,12 @@ class Server:
 
     def __init__(self, origin, tokens=False, options=()):
         self._work = tempfile.TemporaryDirectory()
+        self._directory = f"{self._work.name}/cache"
         self._tokens = f"{self._work.name}/tokens" if tokens else None
         # The server reads the tokens at its start.
         self.token = self._make_token("everything", SCOPES) if tokens else None
         self.reader = self._make_token("reader", ["read"]) if tokens else None
-        arguments = ["--port", "0", "--directory", f"{self._work.name}/cache", "--log-format", "json"]
+        arguments = ["--port", "0", "--directory", self._directory, "--log-format", "json"]
         arguments += ["--allow-origin", origin.authority, "--deny-origin", "*", *options]
         if tokens:
             arguments += ["--tokens-file", self._tokens]
@@ -113,6 +115,24 @@ class Server:
         """Ends the server, and starts it again on the same directory, at another port."""
         self._end()
         self._start()
+
+    def files(self):
+        """Returns the paths of the files in the server's directory."""
+        return {str(path) for path in Path(self._directory).rglob("*") if not path.is_dir()}
+
+    def peak_memory(self):
+        """Returns the most bytes of memory that the process has had."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
+
+    def verify(self):
+        """Ends the server, checks its directory, and starts it again. Returns the exit status and the output."""
+        self._end()
+        result = subprocess.run(
+            [LARDER, "verify", "--directory", self._directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, check=False)
+        self._start()
+        return result.returncode, result.stdout
 
     def stop(self):
         try:
