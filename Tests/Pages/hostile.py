@@ -57,7 +57,7 @@ def zip_of(files):
 
 
 class Bomb:
-    """A WARC file with one response, whose body has a number of parts of zeros, and its raw deflate data."""
+    """A WARC file with one response, with a body of many parts of zeros. `data` is the file in the form of deflate."""
 
     def __init__(self, parts):
         self.parts = parts
@@ -91,7 +91,7 @@ class Bomb:
         return output.getvalue()
 
     def overlapping(self, count):
-        """Returns a ZIP file whose directory has `count` files, all with the same data."""
+        """Returns a ZIP file with `count` files in its directory, all with the same data."""
         name = b"archive/0.warc"
         numbers = (self.checksum(), len(self.data), self.size)
         local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, 0, 8, 0, 0, *numbers, len(name), 0) + name
@@ -121,7 +121,8 @@ REFUSED = {
     "damaged gzip": (COMPRESSED[:60] + b"\xff\xff" + COMPRESSED[62:], "damaged"),
     "gzip with a tail": (COMPRESSED + b"tail of the file", "damaged"),
     "a record that is too short for its length": (GOOD + record("response", OTHER, b"", length=500), "ends within"),
-    "a record that is too long for its length": (record("response", OTHER, b"x" * 99, length=5) + GOOD, "does not begin"),
+    "a record that is too long for its length": (
+        record("response", OTHER, b"x" * 99, length=5) + GOOD, "does not begin"),
     "a negative length": (GOOD + record("response", OTHER, b"x", length=-1), "no valid Content-Length"),
     "the longest length": (GOOD + record("response", OTHER, b"x", length=2**63 - 1), "ends within a record"),
     "a length beyond 64 bits": (GOOD + record("response", OTHER, b"x", length=2**64 + 1), "no valid Content-Length"),

@@ -18,11 +18,12 @@ from warcio.warcwriter import WARCWriter
 
 SECRETS = ["secret-field", "secret-authorization", "secret-cookie", "sid=1"]
 FILES = {"warc": "site.warc.gz", "wacz": "site.wacz"}
-# URLs whose keys in an index are not obvious.
+# URLs with keys that are not obvious.
 KEYS = [
-    "http://example.com/", "http://www.example.com/page", "http://example.com/Case?Q=A", "https://example.com:8443/port",
-    "http://example.com/%E6%97%A5", "http://example.com/a%20b", "http://b\u00fccher.example/",
-    "http://example.com/q?a=1&b=2", "http://example.com/a|b", "http://example.com/index.html"]
+    "http://example.com/", "http://www.example.com/page", "http://example.com/Case?Q=A",
+    "https://example.com:8443/port", "http://example.com/%E6%97%A5", "http://example.com/a%20b",
+    "http://b\u00fccher.example/", "http://example.com/q?a=1&b=2", "http://example.com/a|b",
+    "http://example.com/index.html"]
 OTHER_KEYS = [
     "http://192.0.2.1/", "http://[2001:db8::1]/", "http://www2.example.com/page", "http://www.com/",
     "http://example.com/folder/", "http://example.com/q?b=2&a=1", "http://example.com/a//b", "http://example.com/a%2Fb"]
@@ -99,7 +100,7 @@ def test_warcio_finds_no_fault_in_an_exported_warc_file(format, archives, tmp_pa
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_exported_archive_has_every_response_of_the_page_as_the_origin_sent_it(format, site, capture, archives, answers):
+def test_an_exported_archive_has_every_response_as_the_origin_sent_it(format, site, capture, archives, answers):
     found = {record.url: record for record in records(warc(archives[format], format))}
     statuses = site.statuses()
     assert {url: found[url].status for url in statuses} == statuses
