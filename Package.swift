@@ -161,6 +161,7 @@ let package = Package(
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
         .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "Primitives", "TestSupport"]),
+        .testTarget(name: "BrowserTests", dependencies: ["Browser", "Primitives", "TestSupport"]),
         .testTarget(
             name: "DiskCacheTests",
             dependencies: [

@@ -22,12 +22,12 @@ class Server:
 
     def __init__(self, origin, tokens=False, options=()):
         self._work = tempfile.TemporaryDirectory()
-        self._directory = f"{self._work.name}/cache"
+        self.directory = f"{self._work.name}/cache"
         self._tokens = f"{self._work.name}/tokens" if tokens else None
         # The server reads the tokens at its start.
         self.token = self._make_token("everything", SCOPES) if tokens else None
         self.reader = self._make_token("reader", ["read"]) if tokens else None
-        arguments = ["--port", "0", "--directory", self._directory, "--log-format", "json"]
+        arguments = ["--port", "0", "--directory", self.directory, "--log-format", "json"]
         arguments += ["--allow-origin", origin.authority, "--deny-origin", "*", *options]
         if tokens:
             arguments += ["--tokens-file", self._tokens]
@@ -118,7 +118,7 @@ class Server:
 
     def files(self):
         """Returns the paths of the files in the server's directory."""
-        return {str(path) for path in Path(self._directory).rglob("*") if not path.is_dir()}
+        return {str(path) for path in Path(self.directory).rglob("*") if not path.is_dir()}
 
     def peak_memory(self):
         """Returns the most bytes of memory that the process has had."""
@@ -129,10 +129,19 @@ class Server:
         """Ends the server, checks its directory, and starts it again. Returns the exit status and the output."""
         self._end()
         result = subprocess.run(
-            [LARDER, "verify", "--directory", self._directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [LARDER, "verify", "--directory", self.directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, check=False)
         self._start()
         return result.returncode, result.stdout
+
+    @property
+    def process_id(self):
+        return self._process.pid
+
+    def kill(self):
+        """Ends the server at once, as a loss of power would."""
+        self._process.kill()
+        self._process.wait()
 
     def stop(self):
         try:
@@ -141,6 +150,8 @@ class Server:
             self._work.cleanup()
 
     def _end(self):
+        if self._process.poll() == -signal.SIGKILL:
+            return
         self._process.send_signal(signal.SIGTERM)
         status = self._process.wait(60)
         assert status == 0, f"the server ended with {status}:\n" + "".join(self._lines)

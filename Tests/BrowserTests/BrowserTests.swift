@@ -18,7 +18,8 @@ struct BrowserTests {
             page.fulfill(request) {
                 let text = "<title>a</title><body><script>document.title += document.body.clientWidth</script>"
                 return BrowserResponse(
-                    status: 200, fields: [(name: "Content-Type", value: Array("text/html".utf8))], body: Array(text.utf8))
+                    status: 200, fields: [(name: "Content-Type", value: Array("text/html".utf8))],
+                    body: Array(text.utf8))
             }
         }
         try await page.navigate(to: "https://example.com/", timeout: .seconds(20))
@@ -112,6 +113,9 @@ enum Chromium {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
         process.arguments = geteuid() == 0 ? ["--net", "true"] : ["--user", "--map-current-user", "--net", "true"]
-        return (try? process.run()) != nil && { process.waitUntilExit(); return process.terminationStatus == 0 }()
+        return (try? process.run()) != nil
+            && {
+                process.waitUntilExit(); return process.terminationStatus == 0
+            }()
     }()
 }

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Messages to and from the browser")
 struct DevToolsTests {
-    private func message(_ text: String) -> DevToolsMessage? { Array(text.utf8).withUnsafeBytes { DevToolsMessage($0) } }
+    private func message(_ text: String) -> DevToolsMessage? {
+        Array(text.utf8).withUnsafeBytes { DevToolsMessage($0) }
+    }
 
     @Test("A reply has the number of its command, and a result or the browser's reason for its refusal")
     func replies() throws {
@@ -42,7 +44,9 @@ struct DevToolsTests {
     @Test("A command for the browser itself has no session")
     func commands() {
         let command = DevToolsCommand(method: "Browser.close")
-        #expect(String(decoding: command.text(number: 3), as: UTF8.self) == #"{"id":3,"method":"Browser.close","params":{}}"#)
+        #expect(
+            String(decoding: command.text(number: 3), as: UTF8.self)
+                == #"{"id":3,"method":"Browser.close","params":{}}"#)
         let other = DevToolsCommand(method: "Page.x", parameters: ["a": true], session: "S")
         #expect(
             String(decoding: other.text(number: 4), as: UTF8.self)
@@ -53,7 +57,8 @@ struct DevToolsTests {
     func fields() {
         let response = BrowserResponse(
             status: 200, fields: [(name: "A", value: [0x63, 0xE9]), (name: "B", value: [])], body: [])
-        #expect(Data(base64Encoded: response.encodedFields) == Data([0x41, 0x3A, 0x20, 0x63, 0xE9, 0, 0x42, 0x3A, 0x20, 0]))
+        #expect(
+            Data(base64Encoded: response.encodedFields) == Data([0x41, 0x3A, 0x20, 0x63, 0xE9, 0, 0x42, 0x3A, 0x20, 0]))
     }
 
     @Test("Chromium would leave a request open after a status that it does not know, or too long a body")

@@ -11,7 +11,8 @@ extension StaticCapture {
         _ url: WebURL, _ kind: Reference.Kind, _ fields: HTTPFields,
         then: @escaping @Sendable (Demanded?) -> Void
     ) {
-        let (actions, answers) = state.withLock { state in
+        typealias Call = @Sendable () -> Void
+        let (actions, answers) = state.withLock { state -> ([CaptureMachine.Action], [Call]) in
             let actions = state.machine.handle(.demanded(ArchivedDocument.Found(url: url, kind: kind)))
             guard state.machine.outcome == nil, let index = state.machine.index(of: url) else {
                 return (actions, [{ then(nil) }])

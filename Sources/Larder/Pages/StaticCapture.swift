@@ -142,7 +142,9 @@ final class StaticCapture: PageVisit {
             for field in fields { request.fields.append(field) }
         }
         if let cookies, fields[.cookie] == nil || resource.url.origin != page.origin {
-            request.fields[.cookie] = CaptureCookies.joined(request.fields[.cookie], cookies)
+            let joined = CaptureCookies.joined(request.fields[.cookie], cookies)
+            // The setter for a value would make a field for each cookie, which RFC 6265 §5.4 forbids.
+            request.fields[fields: .cookie] = [HTTPField(name: .cookie, value: joined)]
         }
         if index != 0, request.fields[.referer] == nil {
             // The default policy of browsers: another origin learns only the origin (Referrer Policy §3.7).

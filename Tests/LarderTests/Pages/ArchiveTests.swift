@@ -96,6 +96,7 @@ struct ArchiveTests {
             let manager = PageManager(
                 tools: captures.tools, directory: captures.directory,
                 events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
+                browsers: nil,
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             let viewer = PageViewer(cache: captures.cache, clock: SystemClock(), metrics: PageCounters())
             try await body(Fixture(manager: manager, viewer: viewer, cache: captures.cache))

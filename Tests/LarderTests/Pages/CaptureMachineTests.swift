@@ -144,6 +144,48 @@ struct CaptureMachineTests {
         #expect(machine.handle(.timeLimitReached) == [.cancel(0), .finish(.failed)])
     }
 
+    @Test("While a browser shows the page, only the URLs that the browser demands are fetched, and then the others")
+    func showing() {
+        var machine = CaptureMachine(Self.url("page"), isShown: true)
+        #expect(machine.start() == [])
+        #expect(Self.fetched(machine.handle(.demanded(Self.found("page", .frame))), machine) == ["page"])
+        let named = [Self.found("i", .image), Self.found("2x", .image)]
+        #expect(machine.handle(.answered(0, status: 200, bytes: 1, found: named)) == [])
+        #expect(Self.fetched(machine.handle(.demanded(Self.found("data", .request))), machine) == ["data"])
+        #expect(Self.fetched(machine.handle(.demanded(Self.found("i", .image))), machine) == ["i"])
+        // The second demand for a URL waits for the first.
+        #expect(machine.handle(.demanded(Self.found("i", .image))) == [])
+        #expect(machine.handle(.answered(3, status: 200, bytes: 1, found: [])) == [])
+        #expect(machine.handle(.answered(1, status: 200, bytes: 1, found: [])) == [])
+        let shown = machine.handle(.shown(page: nil, found: [Self.found("late", .image)], isWhole: true))
+        #expect(Self.fetched(shown, machine) == ["2x", "late"])
+        #expect(machine.handle(.answered(2, status: 200, bytes: 1, found: [])) == [])
+        #expect(
+            Self.fetched(machine.handle(.answered(4, status: 200, bytes: 1, found: [])), machine) == ["finish complete"]
+        )
+    }
+
+    @Test("The last document that the browser showed is the page, and a page that did not come to rest is partial")
+    func shownPage() {
+        var machine = CaptureMachine(Self.url("page"), isShown: true)
+        _ = machine.start()
+        _ = machine.handle(.demanded(Self.found("page", .frame)))
+        _ = machine.handle(.answered(0, status: 200, bytes: 1, found: []))
+        _ = machine.handle(.demanded(Self.found("next", .frame)))
+        _ = machine.handle(.answered(1, status: 200, bytes: 1, found: []))
+        let end = machine.handle(.shown(page: 1, found: [], isWhole: false))
+        #expect((Self.fetched(end, machine), machine.page, machine.isCut) == (["finish partial"], 1, true))
+    }
+
+    @Test("A capture fails if its page must be shown and cannot be shown")
+    func showingFailed() {
+        var machine = CaptureMachine(Self.url("page"), isShown: true)
+        _ = machine.start()
+        let end = machine.handle(.showingFailed(.failed("no browser")))
+        #expect(end == [.finish(.failed)])
+        #expect(machine.handle(.demanded(Self.found("page", .frame))) == [])
+    }
+
     @Test("Any order of answers ends, within all limits, and fetches each URL at most twice", arguments: 1...200)
     func randomly(seed: UInt64) {
         var random = SplitMix64(seed: seed)

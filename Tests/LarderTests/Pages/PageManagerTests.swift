@@ -19,6 +19,7 @@ struct PageManagerTests {
             let manager = PageManager(
                 tools: captures.tools, directory: captures.directory,
                 events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
+                browsers: nil,
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             try await body(manager, captures.cache, origin)
             manager.stop()

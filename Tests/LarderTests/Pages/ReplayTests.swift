@@ -113,6 +113,7 @@ struct ReplayTests {
             let manager = PageManager(
                 tools: captures.tools, directory: captures.directory,
                 events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
+                browsers: nil,
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             let clock = ManualClock()
             let viewer = PageViewer(cache: captures.cache, clock: clock, metrics: PageCounters())

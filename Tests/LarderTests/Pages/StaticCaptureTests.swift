@@ -100,12 +100,21 @@ struct StaticCaptureTests {
             let secret: HTTPFields = [.authorization: "Bearer secret"]
             let (result, _) = try await captures.capture(origin.url("/"), fields: secret, cookies: ["own=2"])
             #expect(origin.requests.map { $0["Cookie"] } == ["own=2", "own=2; sid=1"])
+            // One field each: RFC 6265 §5.4.
+            #expect(origin.requests.map { $0.fields[fields: .cookie].count } == [1, 1])
             #expect(origin.requests.allSatisfy { $0["Authorization"] == "Bearer secret" })
             #expect(other.requests.allSatisfy { $0["Cookie"] == nil && $0["Authorization"] == nil })
             #expect(other.requests.count == 1)
             let text = String(decoding: CaptureRecord.text(of: result.records), as: UTF8.self)
             #expect(!text.contains("sid=1") && !text.contains("own=2") && !text.contains("secret"))
         }
+    }
+
+    @Test("The cookies of a browser and those of a capture are joined, and each name counts once")
+    func joinedCookies() {
+        #expect(CaptureCookies.joined(nil, "a=1; b=2") == "a=1; b=2")
+        #expect(CaptureCookies.joined("b=3", "a=1; b=2") == "b=3; a=1")
+        #expect(CaptureCookies.joined("a=1; b=3", "a=1") == "a=1; b=3")
     }
 
     @Test("A caller's cookies go to the page's origin only, not to another port of its host")
