@@ -12,8 +12,9 @@ const RETRY = { first: 1000, last: 30_000 };
 /**
  * Follows `GET /events`, and lists the downloads repeatedly: often without an event stream, rarely with it.
  *
- * Dispatches `downloads` when ``downloads`` have changed, and `entry` when an entry may have changed. The `detail` of
- * `entry` has the `key`; without a key, any entry may have changed. A hidden page follows no events, because browsers
+ * Dispatches `downloads` when ``downloads`` have changed, `entry` when an entry may have changed, and `page` for each
+ * event of a capture. The `detail` of `entry` and `page` has the `key`; without a key, any entry or page may have
+ * changed. The `detail` of `page` also has the `type` of the event. A hidden page follows no events, because browsers
  * open only six connections to a server, and the stream takes one of them.
  */
 export class Activity extends EventTarget {
@@ -81,13 +82,15 @@ export class Activity extends EventTarget {
     #take({ type, data }, signal) {
         if (type === "reset") {
             this.#list(signal);
-            this.dispatchEvent(new CustomEvent("entry", { detail: {} }));
+            for (const name of ["entry", "page"]) this.dispatchEvent(new CustomEvent(name, { detail: {} }));
         } else if (type.startsWith("download.")) {
             const problem = data.error === undefined ? {} : { problem: data.error };
             this.downloads.apply({ ...data, ...problem }, performance.now());
             this.#announce();
         } else if (type.startsWith("entry.")) {
             this.dispatchEvent(new CustomEvent("entry", { detail: data }));
+        } else if (type.startsWith("page.")) {
+            this.dispatchEvent(new CustomEvent("page", { detail: { ...data, type } }));
         }
     }
 

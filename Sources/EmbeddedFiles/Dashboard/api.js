@@ -55,13 +55,13 @@ export class Api {
      *
      * @param {string} path without a leading slash, so that the server may be served below a path of another server
      * @param {object} options `query`: pairs, from which `null` and empty values are left out; `body`: sent as JSON;
-     *     `headers`; `signal`
+     *     `headers`; `signal`; `redirect`: whether the browser follows a redirect, as for `fetch`; by default it does not
      * @throws {ApiError} unless the answer is a success; an `AbortError` if the signal aborts the call
      */
-    async open(method, path, { query = {}, body, headers = {}, signal } = {}) {
+    async open(method, path, { query = {}, body, headers = {}, signal, redirect = "error" } = {}) {
         for (;;) {
             const token = this.#token;
-            const response = await this.#send(method, path + queryText(query), body, headers, signal);
+            const response = await this.#send(method, path + queryText(query), { body, headers, signal, redirect });
             if (response.ok) return response;
             const error = await ApiError.of(response);
             if (error.status !== 401) throw error;
@@ -69,7 +69,7 @@ export class Api {
         }
     }
 
-    async #send(method, target, body, headers, signal) {
+    async #send(method, target, { body, headers, signal, redirect }) {
         const fields = new Headers(headers);
         if (this.#token !== null) fields.set("Authorization", `Bearer ${this.#token}`);
         // The name is encoded, because the browser cannot send every invalid name. The server refuses invalid names.
@@ -78,7 +78,7 @@ export class Api {
         let response;
         try {
             response = await fetch(target, {
-                method, signal, headers: fields, cache: "no-store", redirect: "error",
+                method, signal, headers: fields, cache: "no-store", redirect,
                 body: body === undefined ? undefined : JSON.stringify(body),
             });
         } catch (error) {

@@ -5,26 +5,36 @@ import { entryTable } from "./entry-table.js";
 import { failureNote } from "./failure.js";
 import { filterForm } from "./filter-form.js";
 import { count, counted } from "./format.js";
+import { Pager } from "./pager.js";
 
 const SIZES = [25, 50, 100, 250];
 const USUAL = 50;
+/** The server has an index for each of these filters. */
+const FILTERS = [
+    { name: "prefix", label: "URL or key begins with", placeholder: "https://api.example.com/", isWide: true },
+    { name: "host", label: "Host", placeholder: "api.example.com" },
+    { name: "tag", label: "Tag", placeholder: "users" },
+    { name: "state", label: "State", options: [["", "Any"], ["fresh", "Fresh"], ["stale", "Stale"]] },
+    {
+        name: "kind", label: "Kind", options: [
+            ["", "Any"], ["download", "Download"], ["json", "JSON"], ["data", "Data"], ["response", "Response"],
+            ["page", "Page"],
+        ],
+    },
+];
 
 export function entriesView(context, route) {
     const { api, signal, link, go } = context;
-    /** The preceding cursor for each cursor. Only pages that the user has come from are known. */
-    const before = new Map();
     let query = route.query;
     let asking = new AbortController();
 
     const total = h("p.muted.small");
     const sheet = h("div.sheet", { tabindex: -1, "aria-busy": "true" });
-    const place = h("p.place.muted", { role: "status" });
-    const previous = h("a.button", { role: "link" }, "Previous");
-    const next = h("a.button", { role: "link" }, "Next");
     const size = h(
         "select", { "aria-label": "Entries a page", change: () => go(address({ limit: size.value, cursor: null })) },
         ...SIZES.map((number) => h("option", { value: number }, `${number} a page`)));
-    const form = filterForm((filters) => go(address({ ...filters, cursor: null })));
+    const form = filterForm("Entries", FILTERS, (filters) => go(address({ ...filters, cursor: null })));
+    const pager = new Pager("Pages", (cursor) => address({ cursor }), show, size);
 
     function address(changes) {
         return link("entries", { ...query, ...changes });
@@ -43,8 +53,7 @@ export function entriesView(context, route) {
         } catch (error) {
             if (either.aborted) return;
             fill(sheet, failureNote("The entries cannot be listed", error, show));
-            showWay(null);
-            say(place, "");
+            pager.show(query.cursor ?? null, null, "");
         }
         sheet.removeAttribute("aria-busy");
     }
@@ -57,18 +66,9 @@ export function entriesView(context, route) {
             ? entryTable(entries, { sort: query.sort ?? "key", sortBy, link })
             : h("p.empty", {}, query.cursor === undefined ? "No entries match." : "No more entries."));
         sheet.querySelectorAll("th")[column]?.querySelector("button").focus();
-        if (nextCursor !== null) before.set(nextCursor, query.cursor ?? null);
-        showWay(nextCursor);
-        say(place, `${counted(entries.length, "entry", "entries")} on this page`
-            + (nextCursor === null ? ", the last" : ""));
-    }
-
-    /** Links to the previous and the next page. If there is no such page, its link has no address. */
-    function showWay(nextCursor) {
-        const isFirst = query.cursor === undefined;
-        lead(previous, isFirst ? null : address({ cursor: before.get(query.cursor) ?? null }));
-        say(previous, isFirst || before.has(query.cursor) ? "Previous" : "First page");
-        lead(next, nextCursor === null ? null : address({ cursor: nextCursor }));
+        pager.show(
+            query.cursor ?? null, nextCursor,
+            `${counted(entries.length, "entry", "entries")} on this page${nextCursor === null ? ", the last" : ""}`);
     }
 
     async function showTotal() {
@@ -85,9 +85,7 @@ export function entriesView(context, route) {
     const element = h(
         "div.view", {},
         h("div.view-head", {}, h("h1", { tabindex: -1 }, "Entries"), total),
-        form.element, sheet,
-        h("nav.pager", { "aria-label": "Pages" }, place, size,
-            h("button", { type: "button", click: show }, "Reload"), previous, next));
+        form.element, sheet, pager.element);
     return {
         title: "Entries",
         element,
@@ -98,14 +96,4 @@ export function entriesView(context, route) {
             show();
         },
     };
-}
-
-function lead(link, address) {
-    if (address === null) {
-        link.removeAttribute("href");
-        link.setAttribute("aria-disabled", "true");
-    } else {
-        link.href = address;
-        link.removeAttribute("aria-disabled");
-    }
 }

@@ -1,7 +1,7 @@
-import { secondsUntil } from "./clock.js";
 import { h } from "./dom.js";
-import { bytes, count, dateTime, duration } from "./format.js";
+import { bytes, count } from "./format.js";
 import { nameOf } from "./name.js";
+import { relativeTime } from "./relative-time.js";
 
 /** The columns: their labels, their values, and the server's sort key, if there is one. */
 const COLUMNS = [
@@ -56,17 +56,9 @@ function linkTo({ key, url, pinned }, link) {
 }
 
 function lastAccessOf({ lastAccessDate }) {
-    return lastAccessDate === null ? "never" : relative(lastAccessDate);
+    return lastAccessDate === null ? "never" : relativeTime(lastAccessDate);
 }
 
 function expiryOf({ expiryDate }) {
-    return relative(expiryDate);
-}
-
-/** Returns a time as `in 3 h` or `12 s ago`; its tooltip shows the exact time. */
-function relative(instant) {
-    const seconds = secondsUntil(instant);
-    const distance = duration(Math.abs(seconds), 1);
-    const text = seconds > 0 ? `in ${distance}` : seconds > -1 ? "just now" : `${distance} ago`;
-    return h("time", { datetime: instant, title: dateTime(instant) }, text);
+    return relativeTime(expiryDate);
 }
