@@ -55,7 +55,7 @@ export class Api {
      *
      * @param {string} path without a leading slash, so that the server may be served below a path of another server
      * @param {object} options `query`: pairs, from which `null` and empty values are left out; `body`: sent as JSON;
-     *     `headers`; `signal`; `redirect`: whether the browser follows a redirect, as for `fetch`; by default it does not
+     *     `headers`; `signal`; `redirect`: as for `fetch`, but a redirect is an error by default
      * @throws {ApiError} unless the answer is a success; an `AbortError` if the signal aborts the call
      */
     async open(method, path, { query = {}, body, headers = {}, signal, redirect = "error" } = {}) {

@@ -75,7 +75,7 @@ export function entryView(context, { key }) {
         last = changed;
         fill(trouble);
         fill(name, nameOf(entry.url, entry.key));
-        fill(chips, h(`span.chip.${entry.state}`, {}, entry.state), h("span.chip", {}, entry.kind),
+        fill(chips, h(`span.chip.${entry.state}`, {}, entry.state), kindOf(entry, link),
             entry.pinned && h("span.chip.pinned", {}, "pinned"),
             ...entry.tags.map((tag) => h("a.chip.foreign", { href: link("entries", { tag }) }, visible(tag))));
         fill(facts, ...factsOf(entry).flatMap(([term, value]) => [h("dt", {}, term), h("dd.foreign", {}, value)]));
@@ -105,6 +105,11 @@ export function entryView(context, { key }) {
         "div.view", {},
         h("div.view-head", {}, h("a.small", { href: link("entries") }, "Entries")), name, chips, trouble, columns);
     return { title: "Entry", element };
+}
+
+/** Returns the kind; that of a page leads to the page. */
+function kindOf({ kind, key }, link) {
+    return kind === "page" ? h("a.chip", { href: link("page", {}, key) }, kind) : h("span.chip", {}, kind);
 }
 
 /** Returns the known facts in words. Unknown facts are left out. */

@@ -11,6 +11,8 @@ import { markTab, NamespaceMenu, showHealth } from "./masthead.js";
 import { namespacesView } from "./namespaces.js";
 import { Notices } from "./notices.js";
 import { overviewView } from "./overview.js";
+import { pageView } from "./page.js";
+import { pagesView } from "./pages.js";
 import { purgeView } from "./purge.js";
 import { addressOf, parseRoute } from "./router.js";
 import { themeButton } from "./theme.js";
@@ -25,11 +27,13 @@ const VIEWS = {
     downloads: downloadsView,
     entries: entriesView,
     entry: entryView,
+    pages: pagesView,
+    page: pageView,
     purge: purgeView,
     namespaces: namespacesView,
 };
-/** The tab that is marked for a view without a tab of its own. */
-const TABS = { entry: "entries" };
+/** For the view of one element: the view that lists all of them, whose tab is marked. */
+const LISTS = { entry: "entries", page: "pages" };
 
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
@@ -46,7 +50,7 @@ const activity = new Activity(api);
 const vitals = new Vitals(api);
 const notices = new Notices(document.getElementById("notices"));
 const menu = new NamespaceMenu(document.getElementById("namespace"), (name) => {
-    const view = current.route.view === "entry" ? "entries" : current.route.view;
+    const view = LISTS[current.route.view] ?? current.route.view;
     location.hash = addressOf({ view, namespace: name === "default" ? null : name });
 });
 
@@ -57,7 +61,7 @@ let current = { route: null, view: null, ending: new AbortController() };
 function currentRoute() {
     const route = parseRoute(location.hash);
     if (!Object.hasOwn(VIEWS, route.view)) return { ...route, view: "overview" };
-    return route.view === "entry" && route.key === null ? { ...route, view: "entries" } : route;
+    return route.key === null ? { ...route, view: LISTS[route.view] ?? route.view } : route;
 }
 
 function showRoute() {
@@ -81,7 +85,7 @@ function showRoute() {
     current = { route, view, ending };
     fill(main, view.element);
     document.title = `${view.title} – Larder`;
-    markTab(tabs, TABS[route.view] ?? route.view, (name) => context.link(name));
+    markTab(tabs, LISTS[route.view] ?? route.view, (name) => context.link(name));
     document.querySelector(".brand").href = context.link("overview");
     if (!isFirst) {
         scrollTo(0, 0);

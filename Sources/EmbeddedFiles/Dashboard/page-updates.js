@@ -8,8 +8,8 @@ const ASKED = 1000;
  * page, one request at a time for a page, so that no older answer comes last.
  *
  * @param {object} handlers `isKnown(key)`: whether the page is shown; `running()`: the keys of shown pages with a
- *     running capture; `onEvent(event)`: an event of a capture; `onPage(page)`: a page that was read; `onGone(key)`: the
- *     server has no such page; `onReset()`: any page may have changed; `onTrouble(error)`: a page could not be read
+ *     running capture; `onEvent(event)`: an event of a capture; `onPage(page)`: a page that was read; `onGone(key)`:
+ *     the server has no such page; `onReset()`: any page may have changed; `onTrouble(error)`: a page could not be read
  */
 export function followPages({ api, activity, signal }, handlers) {
     /** The keys of running requests; `true` if the page may have changed after the request began. */

@@ -1,7 +1,7 @@
 /** The facts of a page in words. */
 
-import { h } from "./dom.js";
-import { bytes, counted, percent } from "./format.js";
+import { h, say } from "./dom.js";
+import { bytes, count, counted, percent } from "./format.js";
 import { nameOf, visible } from "./name.js";
 import { isRunning } from "./pages-model.js";
 
@@ -49,11 +49,11 @@ export class CaptureProgress {
         // The number of URLs is unknown until the document has arrived.
         if (done === 0 || found === 0) this.#bar.removeAttribute("value");
         else this.#bar.value = Math.min(1, done / found);
-        const words = page.state === "queued"
-            ? "The capture waits for its start"
-            : done === 0
-                ? "Waiting for the document"
-                : `${percent(Math.floor(100 * done / found) / 100)}, ${done} of ${counted(found, "URL")}, ${bytes(length)}`;
-        if (this.#words.textContent !== words) this.#words.textContent = words;
+        const share = percent(Math.floor(100 * done / found) / 100);
+        say(
+            this.#words,
+            page.state === "queued" ? "The capture waits for its start"
+                : done === 0 ? "Waiting for the document"
+                    : `${share}, ${count(done)} of ${counted(found, "URL")}, ${bytes(length)}`);
     }
 }

@@ -15,10 +15,14 @@ export class PagesModel {
 
     get(key) { return this.#pages.get(key) ?? null; }
 
-    /** Replaces all pages. Pages with a running capture come first. */
+    /** Replaces all pages by those of a list, which lack the sizes. Pages with a running capture come first. */
     replace(pages) {
         const ordered = [...pages.filter(isRunning), ...pages.filter((page) => !isRunning(page))];
-        this.#pages = new Map(ordered.map((page) => [page.key, page]));
+        this.#pages = new Map(ordered.map((page) => {
+            const known = this.get(page.key);
+            const isSame = known?.bytes !== undefined && known.entry?.digest === page.entry?.digest;
+            return [page.key, isSame ? { bytes: known.bytes, sharedBytes: known.sharedBytes, ...page } : page];
+        }));
     }
 
     /** Updates a page at its place. An unknown page comes first. */
@@ -43,8 +47,8 @@ export function isRunning({ state }) {
 }
 
 /**
- * Returns a page as an event changes it. Only an answer of the API has all members of a page whose capture has ended, so
- * the page is read again after `page.finished`.
+ * Returns a page as an event changes it. Only an answer of the API has all members of a page whose capture has ended,
+ * so the page is read again after `page.finished`.
  */
 export function afterEvent(page, event) {
     const last = page.lastCapture ?? EMPTY;
