@@ -4,7 +4,7 @@ import pytest
 from browser import DESKTOP, PHONE
 from test_entry import png
 
-VIEWS = ("overview", "downloads", "entries", "entry", "image", "purge", "namespaces")
+VIEWS = ("overview", "downloads", "entries", "entry", "image", "pages", "page", "purge", "namespaces")
 
 
 @pytest.fixture
@@ -17,12 +17,19 @@ def shown(server, origin):
     image = server.download(origin.serve("/cover.png", "image/png", png(320, 200)), ttl=86400, pinned=True)["key"]
     server.download(origin.serve("/old", "text/plain", "x"), ttl=0)
     server.call("POST", "/download", {"url": origin.url("/none")})
+    sources = "".join(f"<img src='{source}' alt=''>" for source in ("/cover.png", "http://127.0.0.1:1/missing.png"))
+    report = origin.serve("/report", "text/html", f"<!doctype html><title>A report with pictures</title>{sources}")
+    server.call("POST", "/pages", {"url": report, "tags": ["news"]}, fields={"Prefer": "wait=60"})
+    page = server.call("GET", "/pages")[1]["pages"][0]["key"]
+    server.call("POST", "/pages", {"url": origin.url("/none")}, fields={"Prefer": "wait=60"})
     server.call("PUT", "/namespaces/staging", {"version": "2", "diskLimit": "1GiB"})
     for path, length in (("/archive.tar", 40_000_000), ("/stream", 9_000_000)):
         origin.hold(path, length, announced=path == "/archive.tar").allow(length // 3)
         server.start(origin.url(path))
-    addresses = {name: f"#/{name}" for name in VIEWS}
-    return server, addresses | {"entry": f"#/entry/{key}", "image": f"#/entry/{image}", "purge": "#/purge?tag=users"}
+    origin.serve("/live", "text/html", "<title>Live</title><img src=/cover.png alt=''><img src=/stream alt=''>")
+    server.call("POST", "/pages", {"url": origin.url("/live"), "maxSeconds": 600})
+    addresses = {name: f"#/{name}" for name in VIEWS} | {"purge": "#/purge?tag=users"}
+    return server, addresses | {"entry": f"#/entry/{key}", "image": f"#/entry/{image}", "page": f"#/page/{page}"}
 
 
 def see_all(page, shown, size, dark):
@@ -43,6 +50,11 @@ def see_all(page, shown, size, dark):
             page.wait_for_text(".namespace", "staging")
         if name == "entries":
             page.find(".entries")
+        if name == "pages":
+            page.wait(lambda: len(page.all(".page-card")) == 3, "the pages")
+            page.wait_for_text(".page-facts", "expires in")
+        if name == "page":
+            page.wait_for_text("h2", "Missing: 1")
         yield name
 
 
@@ -85,7 +97,7 @@ def test_a_phone_has_its_tabs_within_reach(page, server):
     page.open(server, "#/overview", size=PHONE)
     tabs = page.find(".tabs").rect
     assert tabs["width"] == PHONE[0] and round(tabs["y"] + tabs["height"]) == PHONE[1]
-    for name in ("Downloads", "Entries", "Purge", "Namespaces", "Overview"):
+    for name in ("Downloads", "Entries", "Pages", "Purge", "Namespaces", "Overview"):
         link = page.link(name)
         assert link.size["height"] >= 44
         link.click()

@@ -213,3 +213,61 @@ def test_a_browser_clock_that_is_ahead_does_not_request_a_fresh_entry_at_once(ru
         return asked;
     }""")
     assert asked == 0
+
+
+PAGES = """({ PagesModel }, steps) => {
+    const model = new PagesModel();
+    for (const step of steps) {
+        if (Array.isArray(step)) model.replace(step);
+        else model.apply(step);
+    }
+    return [model.list, model.running];
+}"""
+
+
+def test_listings_and_events_together_give_the_pages(run):
+    stored = {"key": "a", "url": "http://h/a", "state": "complete", "title": "A", "entry": {"digest": "1"}}
+    about = {"key": "a", "url": "http://h/a"}
+    pages, running = run("pages-model", PAGES, [
+        [stored, {"key": "b", "url": "http://h/b", "state": "queued"}],
+        {**about, "type": "page.started"},
+        {**about, "type": "page.progress", "done": 5, "failed": 2, "found": 9, "bytes": 10},
+        {"key": "c", "url": "http://h/c", "type": "page.started"},
+        {"key": "b", "url": "http://h/b", "type": "page.finished", "state": "failed", "captured": 0, "missing": 1,
+         "bytes": 0, "problem": "no"},
+    ])
+    # Unknown pages come first. Pages that were running at the time of the listing come before the others.
+    assert [page["key"] for page in pages] == ["c", "b", "a"] and running == ["c", "a"]
+    assert pages[1]["state"] == "failed" and pages[1]["lastCapture"]["problem"] == {"detail": "no"}
+    progress = {"state": "fetching", "found": 9, "captured": 3, "missing": 2, "bytes": 10}
+    assert pages[2] == {**stored, "state": "fetching", "lastCapture": progress}
+
+
+def test_a_listing_keeps_the_known_size_of_a_page_until_its_next_capture(run):
+    def page(digest, **more):
+        return {"key": "a", "url": "http://h/a", "state": "complete", "entry": {"digest": digest}, **more}
+
+    def size(*steps):
+        return run("pages-model", PAGES, steps)[0][0].get("bytes")
+
+    read = [page("1", bytes=7, sharedBytes=3)]
+    assert size(read, [page("1")]) == 7
+    assert size(read, [page("2")]) is None
+
+
+def test_tasks_take_turns(run):
+    assert run("turns", """async ({ Turns }) => {
+        const turns = new Turns(2);
+        const { signal } = new AbortController();
+        let running = 0;
+        let most = 0;
+        const done = [];
+        await Promise.all([1, 2, 3, 4, 5].map((number) => turns.run(async () => {
+            most = Math.max(most, running += 1);
+            await Promise.resolve();
+            running -= 1;
+            done.push(number);
+        }, signal)));
+        await turns.run(async () => done.push("aborted"), AbortSignal.abort());
+        return [most, done];
+    }""") == [2, [1, 2, 3, 4, 5]]

@@ -45,7 +45,7 @@ export class PageCard {
             this.#actions.element);
     }
 
-    /** Whether the card lacks facts or the picture of the newest capture. */
+    /** Whether the card lacks the picture of the newest capture. */
     isDue(page) {
         return page.entry !== undefined && page.entry.digest !== this.#digest;
     }
@@ -59,6 +59,7 @@ export class PageCard {
     show(page) {
         const { state, entry, title, mode, browserProblem, lastCapture, missing } = page;
         this.element.dataset.state = state;
+        this.#screenshot.expect(page);
         this.#draw("title", [title], () => {
             fill(this.#title, titleOf(page));
             fill(this.#url, title && nameOf(page.url, page.key));

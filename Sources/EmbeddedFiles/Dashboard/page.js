@@ -17,6 +17,8 @@ export function pageView(context, { key, query }) {
     /** The number of the selected capture; `null` for the newest. */
     const number = query.capture ?? null;
     let page = null;
+    /** Whether the page was shown. An action and an event may both report its removal. */
+    let wasShown = false;
     /** The shown capture, and the controller that ends the request for its resources. */
     let shown = null;
     let asking = new AbortController();
@@ -41,7 +43,7 @@ export function pageView(context, { key, query }) {
     const metadata = h("section.panel", {}, h("h2", {}, "Metadata"), facts);
     const columns = h(
         "div.columns.page", { hidden: true },
-        h("section.panel.page-side", {}, screenshot.element, progress.element, freshness.element, actions.element),
+        h("section.panel.page-side", {}, screenshot.element, actions.element, progress.element, freshness.element),
         h("div.view.page-side", {}, stored, metadata),
         h("div.view.page-body", {}, missing, resources));
 
@@ -59,6 +61,7 @@ export function pageView(context, { key, query }) {
 
     function show(changed) {
         page = changed;
+        wasShown = true;
         fill(trouble);
         columns.hidden = false;
         fill(name, titleOf(page));
@@ -137,7 +140,7 @@ export function pageView(context, { key, query }) {
         fill(chips);
         fill(notes);
         fill(trouble, h(
-            "p.note", {}, page === null ? "No page has this key. " : "The page is no longer in the cache. ",
+            "p.note", {}, wasShown ? "The page is no longer in the cache. " : "No page has this key. ",
             h("a", { href: link("pages") }, "Other pages")));
         page = null;
     }

@@ -35,8 +35,11 @@ export function pagesView(context, route) {
     const turns = new Turns(REQUESTS);
     let cards = new Map();
     let query = route.query;
+    /** The cursor of the next part; `null` after the last part. */
+    let following = null;
     let asking = new AbortController();
 
+    const total = h("p.muted.small");
     const form = pageForm(context, take);
     form.element.hidden = true;
     const more = h("button.primary", { type: "button", "aria-expanded": "false", click: toggleForm }, "Capture a page");
@@ -97,19 +100,19 @@ export function pagesView(context, route) {
         grid.setAttribute("aria-busy", "true");
         try {
             const { pages, nextCursor } = await list(either);
+            following = nextCursor;
             fill(trouble);
             model.replace(pages);
             draw();
-            pager.show(
-                query.cursor ?? null, nextCursor,
-                `${counted(pages.length, "page")} in this part${nextCursor === null ? ", the last" : ""}`);
+            pager.show(query.cursor ?? null, nextCursor, nextCursor === null ? "End of the list" : "");
         } catch (error) {
             if (either.aborted) return;
+            following = null;
             model.replace([]);
             draw();
             empty.hidden = true;
-            fill(trouble, failureNote("The pages cannot be listed", error, show));
             pager.show(query.cursor ?? null, null, "");
+            fill(trouble, failureNote("The pages cannot be listed", error, show));
         }
         grid.removeAttribute("aria-busy");
     }
@@ -161,6 +164,8 @@ export function pagesView(context, route) {
             grid.insertBefore(element, there);
             watcher.observe(element);
         });
+        const isPart = following !== null || query.cursor !== undefined;
+        say(total, cards.size === 0 ? "" : `${counted(cards.size, "page")}${isPart ? " in this part" : ""}`);
         empty.hidden = cards.size > 0;
         say(
             empty, isFiltered() || query.cursor !== undefined ? "No pages match."
@@ -182,7 +187,7 @@ export function pagesView(context, route) {
     show();
     const element = h(
         "div.view", {},
-        h("div.view-head", {}, h("h1", { tabindex: -1 }, "Pages"), h("div.actions", {}, more)),
+        h("div.view-head", {}, h("h1", { tabindex: -1 }, "Pages"), total, h("div.actions", {}, more)),
         form.element, filters.element, trouble, empty, grid, pager.element);
     return {
         title: "Pages",

@@ -15,8 +15,13 @@ export class Screenshot {
     constructor(api, signal) {
         this.#api = api;
         this.#signal = signal;
-        this.element = h("div.screenshot", {}, placeholder());
+        this.element = h("div.screenshot.absent", {}, placeholder());
         signal.addEventListener("abort", () => this.clear());
+    }
+
+    /** Gives the element the size of a picture, or that of a placeholder, before the picture is there. */
+    expect({ screenshot }) {
+        this.element.classList.toggle("absent", screenshot !== true);
     }
 
     /**
@@ -24,7 +29,9 @@ export class Screenshot {
      *
      * @param {string|number} [capture] the number of the capture; by default the newest
      */
-    async show({ key, url, screenshot }, capture) {
+    async show(page, capture) {
+        const { key, url, screenshot } = page;
+        this.expect(page);
         this.#showing.abort();
         this.#showing = new AbortController();
         const signal = AbortSignal.any([this.#signal, this.#showing.signal]);
@@ -37,7 +44,7 @@ export class Screenshot {
             this.clear();
             this.#address = URL.createObjectURL(new Blob([data], { type: "image/jpeg" }));
             fill(this.element, h("img", {
-                src: this.#address, alt: `Picture of ${url}`, width: 320, height: 225, error: () => this.clear(),
+                src: this.#address, alt: `Picture of ${url}`, error: () => this.clear(),
             }));
         } catch {
             // A capture may have no picture, or may be gone. The placeholder stays.
