@@ -125,14 +125,49 @@ def test_a_running_capture_moves_its_bar_and_ends(page, server, origin):
     # An event reports a page that another client captures.
     server.call("POST", "/pages", {"url": url})
     page.wait_for_text(".page-card[data-state=fetching] .capture-progress", "75 %, 3 of 4 URLs")
-    bar = page.find(".page-card progress")
-    assert float(bar.get_attribute("value")) == 0.75
+    assert float(page.find(".page-card progress").get_attribute("value")) == 0.75
     page.picture("pages-running")
-    transfer.finish()
-    page.wait_for_text(".page-card[data-state=complete]", "The news")
-    assert not bar.is_displayed()
     # The first listing is enough, because events bring the rest.
     assert requests(page, "/pages") == 1
+    page.link(url).click()
+    page.wait_for_text(".columns.page .capture-progress", "75 %, 3 of 4 URLs")
+    transfer.finish()
+    page.wait_for_text("h2", "Resources: 4")
+    assert page.find("h1").text == "The news"
+    assert not any(progress.is_displayed() for progress in page.all(".capture-progress"))
+    page.go("#/pages")
+    page.wait_for_text(".page-card[data-state=complete]", "The news")
+
+
+def test_captures_that_wait_are_queued(page, server, origin):
+    origin.hold("/slow.png", LENGTH)
+    for number in range(9):
+        server.call("POST", "/pages", {"url": origin.serve(f"/{number}", "text/html", document("", "/slow.png"))})
+    page.open(server, "#/pages")
+    page.wait_for_text(".page-card[data-state=queued] .capture-progress", "The capture waits for its start")
+    assert len(page.all(".page-card[data-state=fetching]")) == 8
+
+
+def test_a_late_answer_does_not_undo_the_end_of_a_capture(page, server, origin):
+    page.open(server, "#/downloads")
+    page.wait_for_text(".chip", "live")
+    page.go("#/pages")
+    page.find(".empty")
+    # The answer to the capture reaches the page after the event of its end.
+    page.value("""
+        const fetched = window.fetch;
+        window.fetch = async (target, options) => {
+            const answer = await fetched(target, options);
+            if (options.method === "POST") await new Promise((resolve) => { window.letGo = resolve; });
+            return answer;
+        };""")
+    page.button("Capture a page").click()
+    page.type("URL", serve(origin, "/news", "The news"))
+    page.button("Capture").click()
+    page.wait_for_text(".page-card[data-state=complete]", "The news")
+    page.value("window.letGo()")
+    page.wait_for_text(".note.done", "The capture has started:")
+    page.wait_for_text(".page-card[data-state=complete]", "The news")
 
 
 def test_without_events_running_captures_are_read_every_second(page, server, origin):
@@ -227,6 +262,9 @@ def test_a_page_shows_its_captures_resources_and_failures(page, server, origin):
     assert origin.url("/b.png") in page.texts(".resources td.name")
     page.go(f"#/page/{key}?capture=4711")
     page.wait_for_text(".note", "The page no longer has this capture.")
+    small = capture(server, serve(origin, "/small", "Small", "/a.png", "/b.png"), maxResources=2)["key"]
+    page.go(f"#/page/{small}")
+    page.wait_for_text(".note", "A limit of the capture kept further resources out.")
     partial = serve(origin, "/part", "Part", "http://127.0.0.1:1/none.png", "/a.png")
     page.go(f"#/page/{capture(server, partial)['key']}")
     page.wait_for_text("h2", "Missing: 1")
@@ -247,8 +285,9 @@ def test_a_long_list_of_resources_is_shown_on_request(page, server, origin):
 
 def test_a_page_is_captured_again_with_its_settings(page, server, origin):
     url = serve(origin, "/news", "Old")
-    key = capture(server, url, ttl=5000, tags=["news"], updateExpiry=True, captures=2, mode="static", pinned=True)["key"]
-    capture(server, url, ttl=5000, tags=["news"], updateExpiry=True, captures=2, mode="static")
+    settings = {"ttl": 5000, "tags": ["news"], "updateExpiry": True, "captures": 2, "mode": "static"}
+    capture(server, url, **settings, pinned=True)
+    key = capture(server, url, **settings)["key"]
     serve(origin, "/news", "New")
     page.open(server, f"#/page/{key}")
     page.button("Capture again").click()
@@ -295,6 +334,17 @@ def test_a_page_that_is_purged_elsewhere_leaves_the_grid(page, server, origin):
     card(page, key)
     server.call("DELETE", "/entries", query={"tag": "t"})
     page.find(".empty")
+
+
+def test_the_entry_of_a_page_leads_to_the_page(page, server, origin):
+    server.put("note", "x")
+    url = serve(origin, "/news", "The news")
+    capture(server, url)
+    page.open(server, "#/entries?kind=page")
+    page.wait(lambda: page.texts(".entries td.name") == [url], "the entry of the page")
+    page.link(url).click()
+    page.link("page").click()
+    page.wait_for_text("h1", "The news")
 
 
 def test_a_page_opens_in_a_new_tab(page, server, origin):
@@ -393,7 +443,9 @@ def test_hostile_titles_and_urls_are_shown_as_text(page, server, origin):
                      f"<!doctype html><title>{escaped[name]}</title><script>{SCRIPT}</script>"
                      f"<img src=/canary onerror='{SCRIPT}'>")
         capture(server, origin.url(f"/{number}?q={number}"), tags=[name.replace(",", "")])
-    paths = ["/?q=<script>window.ran=1</script>", "/'onmouseover='window.ran=1'", "/?\"><img/src=x/onerror=window.ran=1>"]
+    paths = [
+        "/?q=<script>window.ran=1</script>", "/'onmouseover='window.ran=1'", "/?\"><img/src=x/onerror=window.ran=1>",
+    ]
     for path in paths:
         capture(server, origin.url(path))
     origin.requests.clear()
@@ -463,8 +515,8 @@ def requests(page, path):
 
 @pytest.fixture
 def rendering(origin):
-    """A server that captures pages with a browser."""
-    server = Server(origin, options=["--browser", CHROMIUM])
+    """A server with tokens that captures pages with a browser."""
+    server = Server(origin, tokens=True, options=["--browser", CHROMIUM])
     yield server
     server.stop()
 
@@ -485,6 +537,7 @@ def test_rendered_captures_show_their_pictures_which_are_freed_later(page, rende
     key = capture(rendering, serve(origin, "/news", "The news", "/a.png"), captures=2)["key"]
     capture(rendering, serve(origin, "/other", "Other", "http://127.0.0.1:1/none.png"), mode="static")
     page.open(rendering, "#/pages", dark=dark)
+    sign_in(page, rendering.token)
     page.wait(lambda: len(addresses(page)) == 1, "the picture")
     [address] = addresses(page)
     assert address.startswith("blob:") and is_readable(page, address)

@@ -32,7 +32,7 @@ const VIEWS = {
     purge: purgeView,
     namespaces: namespacesView,
 };
-/** For the view of one element: the view that lists all of them, whose tab is marked. */
+/** For the view of one element: the view of the list, which has the tab. */
 const LISTS = { entry: "entries", page: "pages" };
 
 const main = document.getElementById("main");

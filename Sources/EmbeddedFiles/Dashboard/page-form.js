@@ -10,7 +10,7 @@ const HINTS = {
     static: "Without the scripts of the page.",
 };
 
-/** @param {(page: object) => void} onPage called with the page whose capture has started */
+/** @param {(page: object) => void} onPage called with the answer, after the capture has started */
 export function pageForm({ api, link, signal }, onPage) {
     const url = h("input.mono", {
         id: newId(), type: "url", required: true, placeholder: "https://", autocomplete: "off", spellcheck: "false",

@@ -33,7 +33,12 @@ export function pageView(context, { key, query }) {
     const freshness = new Freshness(signal, () => load(key));
     const actions = new PageActions(context, {
         names: ["open", "again", "warc", "wacz", "pin", "remove"], capture: number,
-        onChange: (changed) => changed === null ? showRemoved() : show(changed),
+        onChange(changed) {
+            if (changed === null) return showRemoved();
+            show(changed);
+            // An event may have been faster than the answer to a new capture.
+            load(key);
+        },
     });
     const captures = h("ul.captures");
     const facts = h("dl.facts");

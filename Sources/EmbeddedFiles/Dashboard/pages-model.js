@@ -47,8 +47,8 @@ export function isRunning({ state }) {
 }
 
 /**
- * Returns a page as an event changes it. Only an answer of the API has all members of a page whose capture has ended,
- * so the page is read again after `page.finished`.
+ * Returns a page as an event changes it. The events lack most members of a page, so the page is read again after
+ * `page.finished`.
  */
 export function afterEvent(page, event) {
     const last = page.lastCapture ?? EMPTY;

@@ -40,7 +40,7 @@ export function pagesView(context, route) {
     let asking = new AbortController();
 
     const total = h("p.muted.small");
-    const form = pageForm(context, take);
+    const form = pageForm(context, takeStarted);
     form.element.hidden = true;
     const more = h("button.primary", { type: "button", "aria-expanded": "false", click: toggleForm }, "Capture a page");
     const filters = filterForm("Pages", FILTERS, (values) => go(address({ ...values, cursor: null })));
@@ -104,6 +104,8 @@ export function pagesView(context, route) {
             fill(trouble);
             model.replace(pages);
             draw();
+            // An event may have been faster than the list, so that the list is older than the event.
+            for (const key of model.running) load(key);
             pager.show(query.cursor ?? null, nextCursor, nextCursor === null ? "End of the list" : "");
         } catch (error) {
             if (either.aborted) return;
@@ -140,14 +142,20 @@ export function pagesView(context, route) {
         if (card.element.dataset.isNear === "true") complete(page.key);
     }
 
+    /** Takes the answer to a new capture. An event may have been faster, so that the answer is older than the event. */
+    function takeStarted(page) {
+        take(page);
+        load(page.key);
+    }
+
     function draw() {
         const before = cards;
         cards = new Map();
         for (const page of model.list) {
             const card = before.get(page.key) ?? new PageCard(context, page, (changed) => {
-                if (changed === null) model.remove(page.key);
-                if (changed === null) draw();
-                else take(changed);
+                if (changed !== null) return takeStarted(changed);
+                model.remove(page.key);
+                draw();
             });
             card.show(page);
             cards.set(page.key, card);
