@@ -38,8 +38,8 @@ package final class Browser: Sendable {
 
     deinit { close() }
 
-    /// Opens an empty page with cookies and storage of its own. `asked` is called for each request of the page, and must
-    /// not wait.
+    /// Opens an empty page with cookies and storage of its own. `asked` is called for each request of the page, and
+    /// must not wait.
     package func open(
         width: Int, height: Int, asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void
     ) async throws(BrowserError) -> BrowserPage {
@@ -69,7 +69,7 @@ package final class Browser: Sendable {
         return page
     }
 
-    /// Closes a page with everything that it has opened.
+    /// Closes a page with its frames, workers and windows.
     package func close(_ page: BrowserPage) async {
         sessions.remove(page)
         page.end(.ended)

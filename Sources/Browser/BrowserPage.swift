@@ -45,8 +45,8 @@ package final class BrowserPage: Sendable {
     /// The URL of the page's document, with its fragment; `nil` before the first navigation.
     package var url: String? { state.withLock(\.url) }
 
-    /// Runs a script in the page's document, in a world of its own: the page's scripts cannot change its functions. Waits
-    /// for its promise. Throws ``BrowserError/refused(_:_:)`` for an exception.
+    /// Runs a script in the page's document, in a world of its own: the page's scripts cannot change its functions.
+    /// Waits for its promise. Throws ``BrowserError/refused(_:_:)`` for an exception.
     package func run(_ script: PageScript, timeout: Duration) async throws(BrowserError) -> JSON {
         guard let frame = state.withLock(\.frame) else {
             throw .refused("Runtime.evaluate", "the page has no document")
@@ -188,7 +188,7 @@ package final class BrowserPage: Sendable {
                 ])
         }
         if type == "page" || type == "iframe" {
-            // Without a network, `navigator.onLine` is false, and some pages then show nothing.
+            // Without a network, `navigator.onLine` is false, and some pages then show only this fact.
             post("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.online)])
         }
         post("Runtime.runIfWaitingForDebugger")

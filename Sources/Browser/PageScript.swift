@@ -9,8 +9,7 @@ package struct PageScript: Sendable {
         expression = String(decoding: bytes, as: UTF8.self) + "(" + options.text + ")"
     }
 
-    /// Scrolls the page to its end and back, so that the page loads everything that comes into view. Its value is of no
-    /// use.
+    /// Scrolls the page to its end and back, so that the page loads the images that come into view.
     package static func scroll(time: Duration) -> PageScript {
         PageScript(
             PackageResources.scroll_js,

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The command that starts Chromium. Chromium runs in an empty network namespace, so that its pages reach no host, never
-/// as root, and always with its own sandbox.
+/// The command that starts Chromium. Chromium runs in an empty network namespace, so that its pages reach no host,
+/// never as root, and always with its own sandbox.
 ///
 /// The commands `unshare` and `setpriv` are those of util-linux. They replace themselves with the next command, so that
 /// the process is Chromium in the end. Chromium gets SIGKILL when the thread that started it ends.
@@ -11,7 +11,7 @@ package struct BrowserLaunch: Sendable {
         package var id: UInt32
         package var group: UInt32
 
-        /// The user "nobody" of Linux.
+        /// The user of Linux that owns no files.
         package static let nobody = User(id: 65534, group: 65534)
 
         private init(id: UInt32, group: UInt32) {
@@ -32,7 +32,7 @@ package struct BrowserLaunch: Sendable {
 
     /// The path of Chromium's executable.
     package let program: String
-    /// `nil`: the user of this process, who is not root.
+    /// `nil`: the user of this process, which is not root's.
     package let user: User?
 
     /// `user` is the user of Chromium if this process is root's; a process of another user shares that user with

@@ -1,4 +1,4 @@
-// Scroll: the page is scrolled step by step to its end and back, so that it loads what appears on the way.
+// Scroll: the page is scrolled step by step to its end and back, so that it loads the images on the way.
 // Larder evaluates this text, followed by "(" + JSON of the options + ")", with awaitPromise in an isolated world.
 // Options: steps, the most steps for each container; milliseconds, the longest time; pause, milliseconds after a step.
 // The answer says how far the page went: { steps, innerSteps, lazy, height, finished }.

@@ -111,7 +111,7 @@
       addChildren(shadow);
       work.push(`<template shadowrootmode="open"${shadow.delegatesFocus ? " shadowrootdelegatesfocus" : ""}>`);
     }
-    // The stack is read from its end, so what comes last in the text is added first.
+    // The stack is read from its end, so the last part of the text is added first.
     function writeElement(element) {
       const space = namespace(element), isHTML = space === htmlNamespace, attributes = new Map();
       let name = knownNamespaces.has(space) ? localName(element) : tagName(element), content;

@@ -91,7 +91,10 @@ extension PageManager {
                 case .timedOut, .timeLimit: .timedOut
                 default: .failed
                 }
-            let reason = document.reason ?? "it has no document"
+            let refusal = document.answer.flatMap { answer in
+                (200..<300).contains(answer.status) ? nil : "the origin answered with status \(answer.status)"
+            }
+            let reason = document.reason ?? refusal ?? result.rendering?.problem ?? "it has no document"
             fail(run, run.request.archive == nil ? .document(failure, reason) : .archive(reason))
         case .complete, .partial:
             let records = run.page.reserveResource()

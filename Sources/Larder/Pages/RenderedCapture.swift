@@ -25,6 +25,7 @@ final class RenderedCapture: PageVisit {
 
     private struct State {
         /// The requests of the browser that wait.
+        var isStarted = false
         var pending = 0
         var count = 0
         var lastRequest = ContinuousClock.now
@@ -91,18 +92,26 @@ final class RenderedCapture: PageVisit {
     /// The browser could not show the page.
     private func failed(_ error: BrowserError) {
         notes.rendering.withLock { $0.problem = error.description }
+        startVisit()
         if options.isRequired {
-            visit.start()
             visit.showingFailed(error.description)
         } else {
-            visit.start()
             visit.shown(nil, at: nil, isWhole: true)
         }
     }
 
+    /// Starts the time of the capture, once: it does not count while the capture waits for a place in the browser.
+    private func startVisit() {
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if isFirst { visit.start() }
+    }
+
     private func show(_ browserPage: BrowserPage) async throws(BrowserError) {
         guard !visit.hasEnded else { return }
-        visit.start()
+        startVisit()
         // The last part of the time is for the snapshot, and for the resources that the browser did not need.
         let end = ContinuousClock.now + options.time * 0.75
         var rest: Duration { max(end - .now, .milliseconds(100)) }

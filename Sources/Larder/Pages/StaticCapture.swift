@@ -6,8 +6,8 @@ import Primitives
 import WebArchive
 
 /// Fetches a page and the resources that its documents name, without running scripts. Performs the actions of a
-/// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``. A ``RenderedCapture`` adds the requests of a
-/// browser.
+/// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``. A ``RenderedCapture`` adds the requests of
+/// a browser.
 ///
 /// Invariants:
 /// - One lock guards `state`. Actions follow after the lock is released.

@@ -117,6 +117,8 @@ struct PageRouteTests {
                 (400, ["url": url, "mode": "fast"], "/mode"), (400, ["url": url, "unknown": 1], "/unknown"),
                 (400, ["url": url, "maxSeconds": 0], "/maxSeconds"),
                 (400, ["url": url, "cookies": ["a"]], "/cookies/0"),
+                (400, ["url": url, "viewport": ["width": 1]], "/viewport/width"),
+                (400, ["url": url, "viewport": 5], "/viewport"), (400, ["url": url, "scroll": "yes"], "/scroll"),
                 (400, ["url": url, "html": 5], "/html"), (501, ["url": url, "mode": "rendered"], "/mode"),
                 (403, ["url": "ftp://127.0.0.1/"], "/url"), (502, ["url": .string(origin.url("/gone"))], nil),
                 (403, ["url": "http://192.0.2.1/"], "/url"),
@@ -132,6 +134,8 @@ struct PageRouteTests {
             let failed = try await server.get("/pages/\(key(origin, "/gone"))")
             #expect(try failed.member("state") == "failed")
             #expect(try failed.member("lastCapture", "problem", "status") == 502)
+            let detail = try failed.member("lastCapture", "problem", "detail")?.stringValue
+            #expect(detail?.contains("the origin answered with status 404") == true, "\(detail ?? "")")
             #expect(try await server.get("/pages?state=failed").member("pages")?.arrayValue?.count == 2)
         }
     }
