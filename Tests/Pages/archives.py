@@ -43,6 +43,7 @@ class Record:
     type: str
     body: bytes
     digest: str
+    is_revisit: bool
 
 
 def records(data):
@@ -59,7 +60,7 @@ def records(data):
         bodies[url, date] = body
         found.append(Record(
             url, date, int(record.http_headers.get_statuscode()), record.http_headers.get_header("Content-Type"), body,
-            head["WARC-Payload-Digest"]))
+            head["WARC-Payload-Digest"], record.rec_type == "revisit"))
     return found
 
 

@@ -169,7 +169,15 @@ def test_the_index_of_a_wacz_file_has_the_place_of_every_response(archives):
         assert (fields["filename"], fields["digest"]) == (WARC_IN_WACZ.partition("/")[2], record.digest)
         assert fields["status"] == str(record.status)
         assert stamp == "".join(character for character in record.date if character.isdigit())[:14]
-        assert fields["mime"] == (record.type or "application/octet-stream").partition(";")[0]
+        if not record.is_revisit:
+            assert fields["mime"] == (record.type or "application/octet-stream").partition(";")[0]
+
+
+@pytest.mark.xfail(strict=True, reason="the index takes a revisit record for a response, so pywb sends no body")
+def test_the_index_of_a_wacz_file_marks_revisit_records(archives):
+    revisits = {record.url for record in records(warc(archives["wacz"], "wacz")) if record.is_revisit}
+    assert len(revisits) > 1
+    assert {fields["url"] for _, _, fields in index(archives["wacz"]) if fields["mime"] == "warc/revisit"} == revisits
 
 
 @pytest.mark.xfail(strict=True, reason="the keys of the index are not those of other programs")
