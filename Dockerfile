@@ -2,6 +2,7 @@
 #
 #   docker build --tag larder .
 #   docker run --rm larder    # shows how to create a token, which the server requires
+#   docker build --target browser --tag larder-browser .    # the same with Chromium, which captures pages
 #
 # The unpacked image has 165 MB, as scripts/check-image measures: 76 for Debian, 15 for the packages that the executable
 # needs, and 75 for the executable. Of these, 25 are code, and 34 are the data of ICU, a part of Swift's Foundation, for
@@ -75,3 +76,17 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["larder", "check"]
 ENTRYPOINT ["larder"]
 CMD ["serve"]
+
+# The image with Chromium, whose Debian package also has the fonts' configuration. util-linux has "unshare" and "setpriv",
+# with which Larder confines the browser. deploy/README.md names the rights that the container needs.
+FROM runtime AS browser
+USER 0:0
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends chromium fonts-liberation util-linux \
+    && rm -rf /var/lib/apt/lists/*
+ENV LARDER_BROWSER=/usr/lib/chromium/chromium
+USER 10001:10001
+
+# The default target comes last: the image without Chromium.
+FROM runtime

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A file of the repository that operators deploy.
 struct DeployedFile {
@@ -9,6 +10,17 @@ struct DeployedFile {
         var root = URL(filePath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
         text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    private init(text: String) {
+        self.text = text
+    }
+
+    /// The part of a Dockerfile that makes the stage `name`. Throws when there is none.
+    func stage(_ name: String) throws -> DeployedFile {
+        let stages = text.components(separatedBy: "\nFROM ")
+        return DeployedFile(
+            text: try #require(stages.first { stage in stage.prefix { $0 != "\n" }.hasSuffix(" AS \(name)") }))
     }
 
     /// The content. Throws when it is not YAML.

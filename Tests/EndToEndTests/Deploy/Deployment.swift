@@ -22,7 +22,7 @@ struct Deployment {
 
     /// The image alone, with the default grace period of `docker stop`.
     static func image() throws -> Deployment {
-        let lines = try DeployedFile("Dockerfile").values(after: "ENV ")
+        let lines = try DeployedFile("Dockerfile").stage("runtime").values(after: "ENV ")
         return Deployment(name: "the image", variables: try variables(lines), grace: .seconds(10))
     }
 

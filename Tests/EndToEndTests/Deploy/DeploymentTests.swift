@@ -57,7 +57,7 @@ struct DeploymentTests {
     @Test("Dockerfile, Kubernetes and Prometheus name the same ports and the same user")
     func agreement() throws {
         let image = try Deployment.image().configuration
-        let dockerfile = try DeployedFile("Dockerfile")
+        let dockerfile = try DeployedFile("Dockerfile").stage("runtime")
         let set = try DeployedFile("deploy/kubernetes/base/statefulset.yaml").yaml
         let ports = try #require(set.members(named: "ports").first)
         #expect(ports.element(where: "name", is: "http")?["containerPort"]?.countValue == Int(image.port))
@@ -71,6 +71,17 @@ struct DeploymentTests {
         let user = try #require(set.members(named: "runAsUser").first?.countValue)
         #expect(dockerfile.values(after: "USER ") == ["\(user):\(user)"])
         #expect(user != 0)
+    }
+
+    @Test("The default target of the Dockerfile has no browser, and the target with one returns to the image's user")
+    func browser() throws {
+        let dockerfile = try DeployedFile("Dockerfile")
+        #expect(dockerfile.text.hasSuffix("\nFROM runtime\n"))
+        let (image, browser) = (try dockerfile.stage("runtime"), try dockerfile.stage("browser"))
+        #expect(browser.values(after: "USER ").last == image.values(after: "USER ").last)
+        let variable = try #require(browser.values(after: "ENV ").first)
+        #expect(variable.hasPrefix("LARDER_BROWSER=/"))
+        #expect(try DeployedFile("deploy/systemd/browser.conf").values(after: "Environment=") == [variable])
     }
 
     @Test("In Compose, Prometheus may request the metrics under the server's host name; an unlisted host name gets 421")
