@@ -77,8 +77,8 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["larder", "check
 ENTRYPOINT ["larder"]
 CMD ["serve"]
 
-# The image with Chromium, whose Debian package also has the fonts' configuration. util-linux has "unshare" and "setpriv",
-# with which Larder confines the browser. deploy/README.md names the rights that the container needs.
+# The image with Chromium and a font for its pictures of pages. util-linux has "unshare" and "setpriv", with which Larder
+# confines the browser. deploy/README.md names the rights that the container needs.
 FROM runtime AS browser
 USER 0:0
 # hadolint ignore=DL3008

@@ -19,8 +19,8 @@ struct DeployedFile {
     /// The part of a Dockerfile that makes the stage `name`. Throws when there is none.
     func stage(_ name: String) throws -> DeployedFile {
         let stages = text.components(separatedBy: "\nFROM ")
-        return DeployedFile(
-            text: try #require(stages.first { stage in stage.prefix { $0 != "\n" }.hasSuffix(" AS \(name)") }))
+        let stage = stages.first { stage in stage.prefix { $0 != "\n" }.hasSuffix(" AS \(name)") }
+        return DeployedFile(text: try #require(stage))
     }
 
     /// The content. Throws when it is not YAML.
