@@ -9,7 +9,7 @@ import WebArchive
 /// Captures a page from the responses of an archive, without any request to an origin. Each response becomes a
 /// resource of the page. A response with an unknown coding, a damaged body, or a URL of another scheme is left out.
 ///
-/// Invariants: `state` is locked. Only one block of ``queue`` at a time reads the archive.
+/// Invariants: `state` is locked. One block of ``queue`` reads the archive.
 final class ArchiveCapture: PageVisit {
     /// The result for one response of the archive.
     package struct Imported: Sendable {
@@ -54,7 +54,7 @@ final class ArchiveCapture: PageVisit {
     private let isCancelled = Atomic<Bool>(false)
     private let advanced: @Sendable () -> Void
     private let completion: @Sendable (VisitResult) -> Void
-    private static let queue = DispatchQueue(label: "larder.pages.import", qos: .utility)
+    private static let queue = DispatchQueue(label: "larder.pages.import", qos: .utility, attributes: .concurrent)
 
     /// See ``StaticCapture``.
     init(
@@ -103,6 +103,8 @@ final class ArchiveCapture: PageVisit {
             }
         } catch is Cancelled {
             failure = .cancelled
+        } catch PageError.archiveTooLarge {
+            failure = .tooLarge
         } catch PageError.archive(let reason) {
             failure = .failed(reason)
         } catch {
@@ -253,7 +255,7 @@ final class ArchiveCapture: PageVisit {
     /// A revisit has the body of an earlier record: the one that it names by URL, or the one with the same digest.
     private func revisit(_ current: Current, _ head: ArchivedResponse.Head) {
         let original = state.withLock { state -> CaptureRecord? in
-            let named = current.record["WARC-Refers-To-Target-URI"].flatMap { WebURL($0) }
+            let named = current.record["WARC-Refers-To-Target-URI"].flatMap { WebURL(WARCRecord.unbracketed($0)) }
                 .flatMap { state.indices[$0.text] }
             let same = current.record["WARC-Payload-Digest"].flatMap { state.byDigest[$0] }
             return (same ?? named).map { state.records[$0] }

@@ -6,7 +6,7 @@ import WebArchive
 /// are only compared, and never become paths.
 struct ArchiveReader {
     /// The most bytes of all records when decompressed, and of the list of pages.
-    private static let limit: Int64 = 8 << 30
+    static let limit: Int64 = 8 << 30
     private static let pagesLimit: Int64 = 4 << 20
     private static let pieceLength = 256 << 10
     private let file: ArchiveFile

@@ -95,7 +95,8 @@ extension PageManager {
                 (200..<300).contains(answer.status) ? nil : "the origin answered with status \(answer.status)"
             }
             let reason = document.reason ?? refusal ?? result.rendering?.problem ?? "it has no document"
-            fail(run, run.request.archive == nil ? .document(failure, reason) : .archive(reason))
+            guard run.request.archive != nil else { return fail(run, .document(failure, reason)) }
+            fail(run, result.reason == .tooLarge ? .archiveTooLarge(limit: ArchiveReader.limit) : .archive(reason))
         case .complete, .partial:
             let records = run.page.reserveResource()
             do throws(DiskCacheError) {

@@ -68,7 +68,10 @@ struct ReplayAnswer: Sendable {
 
     /// The answer for `url`; `record` is `nil` if the capture has no such URL.
     static func answer(to url: WebURL, _ record: CaptureRecord?, at place: ReplayPlace) -> ReplayAnswer {
-        guard let record, let answer = record.answer else { return missing(url, record?.problem, at: place) }
+        // An interim response is no answer (RFC 9110 §15.2).
+        guard let record, let answer = record.answer, answer.status >= 200 else {
+            return missing(url, record?.problem, at: place)
+        }
         if let location = answer.fields[.location], answer.digest == nil {
             guard let target = WebURL(location, relativeTo: url) else { return missing(url, nil, at: place) }
             var fields = confined([:], at: place)

@@ -6,7 +6,8 @@ import Primitives
 
 /// `POST /pages/import`: receives a WARC or WACZ file, and captures the page in it.
 final class ArchiveUpload: BodySink {
-    private static let queue = DispatchQueue(label: "larder.pages.upload", qos: .utility)
+    private static let queue = DispatchQueue(
+        label: "larder.pages.upload", qos: .utility, attributes: .concurrent)
     private let file: ArchiveFile
     private let url: CanonicalURL?
     private let request: @Sendable (CanonicalURL) -> PageRequest

@@ -7,7 +7,9 @@ package enum ArchiveIndex {
         let lines = places.map { place -> String in
             let response = place.response
             let media = response.fields.first { $0.name.lowercased() == "content-type" }?.value
-            let type = media.map { String($0.prefix { $0 != ";" }).filter { $0 != " " } } ?? "application/octet-stream"
+            let ownType = media.map { String($0.prefix { $0 != ";" }).filter { $0 != " " } }
+            // Readers look a revisit record's body up in the record with the same digest.
+            let type = place.isRevisit ? "warc/revisit" : ownType ?? "application/octet-stream"
             let json = JSON.object([
                 .init("url", .string(response.url)), .init("mime", .string(type)),
                 .init("status", .string("\(response.status)")),
@@ -20,19 +22,47 @@ package enum ArchiveIndex {
         return Array(lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined().utf8)
     }
 
-    /// The key by which readers sort and find URLs (SURT): `com,example)/path?query`, in lower case.
+    /// The key by which readers sort and find URLs (SURT): `com,example)/path?query`, in lower case. Readers find a URL
+    /// in spite of its escapes, a `www`, the order of its parameters, and slashes without an effect.
     package static func key(of url: String) -> String {
         guard let parsed = WebURL(url) else { return url.lowercased() }
-        let authority = parsed.origin.dropFirst(parsed.scheme.count + 3)
-        let rest = parsed.text.dropFirst(parsed.origin.count).lowercased()
-        guard authority.first != "[" else { return "\(authority))\(rest)" }
-        let parts = authority.split(separator: ":", maxSplits: 1)
-        var labels = parts[0].split(separator: ".")
-        // A host such as 192.0.2.1 stays as it is.
-        let isAddress = labels.count == 4 && labels.allSatisfy { $0.utf8.allSatisfy { $0.isDigit } }
-        if labels.first == "www", labels.count > 2 { labels.removeFirst() }
-        let host = isAddress ? String(parts[0]) : labels.reversed().joined(separator: ",")
-        return host + (parts.count > 1 ? ":\(parts[1])" : "") + ")" + rest
+        let authority = parsed.origin.dropFirst(parsed.scheme.count + 3).lowercased()
+        let rest = parsed.text.dropFirst(parsed.origin.count)
+        let mark = rest.firstIndex(of: "?")
+        let path = Self.path(String(rest[..<(mark ?? rest.endIndex)]))
+        let query = mark.map { Self.query(String(rest[rest.index(after: $0)...])) } ?? ""
+        return Self.host(authority) + ")" + path + (query.isEmpty ? "" : "?" + query)
+    }
+
+    private static func host(_ authority: String) -> String {
+        let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]") : authority.firstIndex(of: ":")
+        let host = authority[..<(end ?? authority.endIndex)].drop { $0 == "[" }
+        let port = authority[(end ?? authority.endIndex)...].drop { $0 == "]" }
+        var labels = host.split(separator: ".")
+        if labels.count > 1, let first = labels.first, first.hasPrefix("www"), first.dropFirst(3).allSatisfy(\.isNumber)
+        {
+            labels.removeFirst()
+        }
+        return labels.reversed().joined(separator: ",") + port
+    }
+
+    private static func path(_ path: String) -> String {
+        let parts = normal(path).split(separator: "/")
+        return "/" + parts.joined(separator: "/")
+    }
+
+    private static func query(_ query: String) -> String {
+        normal(query).split(separator: "&").sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: "&")
+    }
+
+    /// Decodes all escapes, also those of escapes, and escapes the necessary bytes again.
+    private static func normal(_ text: String) -> String {
+        var bytes = Array(text.utf8)
+        while let decoded = PercentEscape.decode(bytes), decoded != bytes { bytes = decoded }
+        let plain: (UInt8) -> Bool = { byte in
+            byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "#") && byte != UInt8(ascii: "%")
+        }
+        return PercentEscape.text(of: bytes, plain: plain).lowercased()
     }
 
     /// `2026-11-27T08:00:00.250Z` as `20261127080000`.

@@ -42,6 +42,8 @@ package struct ArchiveWriter {
         package var response: Response
         package var offset: Int64
         package var length: Int64
+        /// Whether the record has no body, because an earlier record has the same one.
+        package var isRevisit: Bool
     }
 
     package private(set) var places: [Place] = []
@@ -50,6 +52,7 @@ package struct ArchiveWriter {
     private let identifiers: () -> String
     private let gzip = GzipMember()
     private var current: Response?
+    private var currentIsRevisit = false
     private var start: Int64 = 0
     /// The first response with each body, which is not empty. A later one becomes a revisit record.
     private var first: [[UInt8]: Response] = [:]
@@ -95,7 +98,7 @@ package struct ArchiveWriter {
         }
         let text = Array(block.utf8)
         let length = Int64(text.count) + (original == nil ? response.length : 0)
-        (current, start) = (response, self.length)
+        (current, start, currentIsRevisit) = (response, self.length, original != nil)
         return compressed(WARCWriter.head(original == nil ? .response : .revisit, fields, length: length) + text)
     }
 
@@ -111,7 +114,9 @@ package struct ArchiveWriter {
         var output = compressed(WARCWriter.end)
         output += finish()
         if let current {
-            places.append(Place(response: current, offset: start, length: length - start))
+            places.append(
+                Place(
+                    response: current, offset: start, length: length - start, isRevisit: currentIsRevisit))
             output += request(current)
         }
         current = nil

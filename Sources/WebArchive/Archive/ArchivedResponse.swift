@@ -78,6 +78,7 @@ package struct ArchivedResponse {
         guard words.count > 1, words[1].count == 3, let status = Int(String(decoding: words[1], as: UTF8.self)),
             status >= 100
         else { throw Malformed(reason: "the block does not begin with a status line") }
+        guard status >= 200 else { throw Malformed(reason: "the response is an interim one, with status \(status)") }
         var fields: [(name: String, value: String)] = []
         var (isChunked, length) = (false, Int64?.none)
         for line in lines.dropFirst() where !line.isEmpty {

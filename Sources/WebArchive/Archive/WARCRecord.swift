@@ -18,9 +18,14 @@ package struct WARCRecord: Hashable, Sendable {
         fields.first { $0.name.utf8.elementsEqual(name.utf8) { $0.lowercased == $1.lowercased } }?.value
     }
 
+    /// A URL without the angle brackets around it, if it has them.
+    package static func unbracketed(_ text: String) -> String {
+        text.hasPrefix("<") && text.hasSuffix(">") ? String(text.dropFirst().dropLast()) : text
+    }
+
     /// The URL of the captured resource. Wget writes it in angle brackets.
     package var url: String? {
-        self["WARC-Target-URI"].map { $0.hasPrefix("<") && $0.hasSuffix(">") ? String($0.dropFirst().dropLast()) : $0 }
+        self["WARC-Target-URI"].map(Self.unbracketed)
     }
 
     package static func == (left: WARCRecord, right: WARCRecord) -> Bool {
