@@ -27,7 +27,7 @@ struct LarderCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     DownloadCommand.self, GetCommand.self, PutCommand.self, ListCommand.self, RemoveCommand.self,
-                    WarmCommand.self, WatchCommand.self, StatsCommand.self, ExplainCommand.self,
+                    WarmCommand.self, PageCommand.self, WatchCommand.self, StatsCommand.self, ExplainCommand.self,
                 ])
         ])
 }

@@ -27,7 +27,7 @@ extension APIClient {
         return (json, reply.status == 202 ? nil : try DownloadedEntry(json))
     }
 
-    private static let prefer = HTTPField.Name("Prefer")!
+    static let prefer = HTTPField.Name("Prefer")!
 
     /// Returns at most a thousand running downloads, the latest start first.
     package func runningDownloads() async throws -> [RunningDownload] {

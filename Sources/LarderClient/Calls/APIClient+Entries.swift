@@ -35,7 +35,7 @@ extension APIClient {
         try removedCount(in: try await send(APICall(.delete, ["entries", key])))
     }
 
-    private func removedCount(in reply: APIReply) throws -> Int64 {
+    func removedCount(in reply: APIReply) throws -> Int64 {
         guard let count = try reply.json()["removed"]?.countValue else {
             throw ClientError.unexpected("the number of removed entries is missing")
         }

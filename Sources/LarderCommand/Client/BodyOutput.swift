@@ -62,6 +62,12 @@ extension APIClient {
     /// Writes the body of an entry to a destination of ``BodyOutput/init(_:)``. `allowsStale` accepts an expired entry.
     func save(_ key: String, allowsStale: Bool = false, to path: String?) async throws {
         let call = APICall(["entries", key, "content"], query: [("stale", allowsStale ? "true" : nil)])
+        try await save(call, to: path)
+    }
+
+    /// Writes the body of an answer to a destination of ``BodyOutput/init(_:)``. Writes no file for an error status or
+    /// an incomplete body.
+    func save(_ call: APICall, to path: String?) async throws {
         // An interrupt must not leave half a file.
         try await Interrupt.cancels { [self] in
             try await withResponse(to: call) { response in

@@ -5,6 +5,7 @@ import LarderClient
 /// The exit statuses of the commands that call a server; 0 is success. Numbers of `sysexits.h` are used where they fit.
 enum ExitStatus: Int32, CaseIterable {
     case failed = 1
+    case partial = 3
     case notHeld = 4
     case usage = 64
     case noInput = 66
@@ -17,6 +18,7 @@ enum ExitStatus: Int32, CaseIterable {
     var meaning: String {
         switch self {
         case .failed: "failed; the message names the cause. Of several URLs, at least one failed"
+        case .partial: "a page is stored, but the capture lacks resources"
         case .notHeld: "no entry; for explain: a miss"
         case .usage: "invalid arguments"
         case .noInput: "an input file cannot be read"

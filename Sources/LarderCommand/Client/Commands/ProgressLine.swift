@@ -81,15 +81,24 @@ struct ProgressDisplay {
     }
 }
 
-/// Polls the running downloads at most four times a second, until the task is cancelled.
+/// Asks the server for progress at most four times a second, until the task is cancelled.
 enum ProgressPoll {
     private static let interval: Duration = .milliseconds(250)
 
-    /// Passes an empty list when the server does not return the downloads, as for a token without the scope `read`.
-    static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
+    static func run<Progress>(_ ask: () async -> Progress, show: (Progress) async -> Void) async {
         while (try? await Task.sleep(for: interval)) != nil {
-            let running = try? await client.runningDownloads()
-            if !Task.isCancelled { await show(running ?? []) }
+            let progress = await ask()
+            if !Task.isCancelled { await show(progress) }
+        }
+    }
+
+    /// Passes the running downloads, or an empty list when the server does not return them, as for a token without the
+    /// scope `read`.
+    static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
+        await run {
+            (try? await client.runningDownloads()) ?? []
+        } show: {
+            await show($0)
         }
     }
 }
