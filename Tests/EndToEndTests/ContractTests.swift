@@ -113,6 +113,8 @@ struct ContractTests {
             _ = try await call(200, "GET", view + url)
             _ = try await call(404, "GET", view + "https://other.example/")
             _ = try await call(200, "PATCH", page, json, #"{"ttl": 60}"#)
+            // The server of the test has no browser, so the page has no picture.
+            _ = try await call(404, "GET", page + "/screenshot")
             let archive = try await call(200, "GET", page + "/export").body
             _ = try await call(200, "DELETE", page)
             let imported = try await server.client.request(

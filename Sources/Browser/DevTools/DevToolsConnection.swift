@@ -145,12 +145,13 @@ final class DevToolsConnection: Sendable {
 
     /// Ends the browser, and all commands that wait.
     private func end() {
+        // A caller that learns of the end finds the process's words and no files.
+        process.end()
         let waiting = state.withLock { state in
             state.isEnded = true
             defer { state.waiting = [:] }
             return state.waiting.values.map(\.continuation)
         }
-        process.end()
         for continuation in waiting { continuation.resume(returning: .failure(.ended)) }
     }
 

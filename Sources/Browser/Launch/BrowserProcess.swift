@@ -17,6 +17,7 @@ final class BrowserProcess: Sendable {
     /// Locks the profile's directory, so that a later process knows whether a profile is in use.
     private let lock: Int32
     private let isReaped = Locked(false)
+    private let ending = DispatchQueue(label: "larder.browser.end")
     private let errors = Locked("")
     private let hasEnded = DispatchSemaphore(value: 0)
 
@@ -66,19 +67,22 @@ final class BrowserProcess: Sendable {
         close(lock)
     }
 
-    /// Kills the process group, waits for the process, and removes the profile. The process ends within a moment.
+    /// Kills the process group, waits for the process, and removes the profile. The process ends within a moment. Each
+    /// call returns after the end.
     func end() {
-        let isFirst = isReaped.withLock { isReaped in
-            defer { isReaped = true }
-            return !isReaped
+        ending.sync {
+            let isFirst = isReaped.withLock { isReaped in
+                defer { isReaped = true }
+                return !isReaped
+            }
+            guard isFirst else { return }
+            kill(-id, SIGKILL)
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) == -1, errno == EINTR {}
+            errors.withLock { $0 = Self.beginning(of: Self.errorsPath(profile)) }
+            try? FileManager.default.removeItem(atPath: profile)
+            hasEnded.signal()
         }
-        guard isFirst else { return }
-        kill(-id, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(id, &status, 0) == -1, errno == EINTR {}
-        errors.withLock { $0 = Self.beginning(of: Self.errorsPath(profile)) }
-        try? FileManager.default.removeItem(atPath: profile)
-        hasEnded.signal()
     }
 
     /// Calls `start` on a new thread, which lives until `end`.
@@ -105,10 +109,12 @@ final class BrowserProcess: Sendable {
     private static func errorsPath(_ profile: String) -> String { profile + "/errors" }
 
     private static func beginning(of path: String) -> String {
-        guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.read(upToCount: 500) else {
+        guard let file = FileHandle(forReadingAtPath: path), let bytes = try? file.read(upToCount: 4000) else {
             return ""
         }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
+        // Chromium complains of D-Bus on every machine without a desktop.
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.contains("dbus/") }
+        return lines.first.map(String.init) ?? ""
     }
 
     /// The bytes of memory that the process group holds for itself, without the pages of files that it shares.
