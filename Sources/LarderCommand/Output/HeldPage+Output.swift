@@ -40,7 +40,7 @@ extension HeldPage {
         if let expiryDate { report.add("expires", Cell(instant: expiryDate, now: now)) }
         if !tags.isEmpty { add("tags", tags.joined(separator: ",")) }
         if isPinned { add("pinned", "yes") }
-        add("no browser", browserProblem)
+        add("browser", browserProblem)
         add("kept", reasonKept)
         return report
     }
