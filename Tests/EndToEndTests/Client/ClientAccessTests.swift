@@ -119,6 +119,10 @@ struct ClientAccessTests {
             #expect(help.text.contains("\n  \(command) "), "\(command)")
             #expect(try await larder.run([command, "--help"]).text.contains("--json"))
         }
+        #expect(help.text.contains("\n  page "))
+        for command in ["save", "ls", "open", "export", "import", "rm"] {
+            #expect(try await larder.run(["page", command, "--help"]).text.contains("--json"))
+        }
         #expect(help.text.contains("LARDER_TOKEN") && help.text.contains("77 "))
     }
 }
