@@ -114,7 +114,6 @@ def test_pywb_replays_an_exported_warc_file(answers, pywb):
     assert {url: pywb.get("warc", url) for url in answers} == answers
 
 
-@pytest.mark.xfail(strict=True, reason="the keys of the index are not those of other programs")
 def test_pywb_replays_an_exported_wacz_file_by_its_index(answers, pywb):
     assert {url: pywb.get("wacz", url) for url in answers} == answers
 
@@ -173,14 +172,12 @@ def test_the_index_of_a_wacz_file_has_the_place_of_every_response(archives):
             assert fields["mime"] == (record.type or "application/octet-stream").partition(";")[0]
 
 
-@pytest.mark.xfail(strict=True, reason="the index takes a revisit record for a response, so pywb sends no body")
 def test_the_index_of_a_wacz_file_marks_revisit_records(archives):
     revisits = {record.url for record in records(warc(archives["wacz"], "wacz")) if record.is_revisit}
     assert len(revisits) > 1
     assert {fields["url"] for _, _, fields in index(archives["wacz"]) if fields["mime"] == "warc/revisit"} == revisits
 
 
-@pytest.mark.xfail(strict=True, reason="the keys of the index are not those of other programs")
 def test_the_index_of_a_wacz_file_has_the_keys_of_other_programs(archives):
     assert {fields["url"]: key for key, _, fields in index(archives["wacz"])} == {
         fields["url"]: surt(fields["url"]) for _, _, fields in index(archives["wacz"])}
@@ -209,7 +206,6 @@ def test_an_index_has_the_key_of(url, server):
     assert_key(server, url)
 
 
-@pytest.mark.xfail(strict=True, reason="the keys of the index are not those of other programs")
 @pytest.mark.parametrize("url", OTHER_KEYS)
 def test_an_index_has_the_usual_key_of(url, server):
     assert_key(server, url)
@@ -259,7 +255,6 @@ def test_an_imported_archive_is_exported_again_with_the_same_responses(format, c
         (key, stamp, fields["digest"]) for key, stamp, fields in index(archives["wacz"])]
 
 
-@pytest.mark.xfail(strict=True, reason="the parameter captures of an import has no effect")
 def test_an_import_keeps_earlier_captures(archives, empty):
     for count in (1, 2):
         status, page = import_page(empty, archives["warc"], captures=2)

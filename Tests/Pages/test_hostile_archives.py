@@ -97,7 +97,6 @@ def test_names_in_a_zip_file_are_no_paths(server):
     assert not any("x.warc" in file for file in server.files() - before)
 
 
-@pytest.mark.xfail(strict=True, reason="the response is imported, and a request for it in a replay ends the server")
 def test_an_interim_response_is_left_out(server):
     page = import_good(server, GOOD + b"".join(response(OTHER, b"", status=status) for status in INTERIM))
     urls = [record["url"] for record in server.call("GET", f"/pages/{page['key']}/resources")[1]["resources"]]
@@ -116,7 +115,6 @@ def test_a_page_without_a_long_body_is_partial(name, server):
     assert (page["state"], page["limited"]) == ("partial", True)
 
 
-@pytest.mark.xfail(strict=True, reason="brackets are removed from WARC-Target-URI only")
 def test_a_revisit_record_may_have_brackets(server):
     page = import_good(server, GOOD + revisit(OTHER, WARC_Refers_To_Target_URI=f"<{IMAGE}>"))
     assert shown(server, page)[OTHER] == (200, b"image")
@@ -146,7 +144,6 @@ def test_a_bomb_ends_by_the_limit(name, bombs):
 
 
 @pytest.mark.parametrize("name", ["gzip", "nested"])
-@pytest.mark.xfail(strict=True, reason="an archive that is too large when decompressed gets 400")
 def test_a_bomb_gets_413(name, bombs):
     assert bombs[name][0] == 413
 
@@ -157,7 +154,6 @@ def test_all_archives_of_a_zip_file_have_one_limit(server):
     assert (status, problem.get("detail")) == (413, f"the archive is larger than {LIMIT} bytes")
 
 
-@pytest.mark.xfail(strict=True, reason="all imports share one serial queue")
 def test_a_bomb_does_not_delay_other_imports(server):
     ended = []
     # The bomb is below the limit, but takes seconds.
