@@ -9,6 +9,7 @@ package final class BrowserPage: Sendable {
     private struct State {
         /// The session of the page's own target, once it is attached.
         var session: String?
+        var isPrepared = false
         var frame: String?
         var url: String?
         var end: BrowserError?
@@ -136,11 +137,11 @@ package final class BrowserPage: Sendable {
 
     // MARK: - For the browser
 
-    /// Waits until the page's own target is attached.
+    /// Waits until the page's own target is attached, and has its commands.
     func attached() async throws(BrowserError) {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
-                if state.session == nil, state.end == nil { state.attaching = continuation }
+                if !state.isPrepared, state.end == nil { state.attaching = continuation }
                 return state.attaching == nil
             }
             if isDone { continuation.resume() }
@@ -159,11 +160,11 @@ package final class BrowserPage: Sendable {
 
     /// Prepares a target that waits for its start. The first target is the page itself.
     func prepare(session: String, type: String, target: String) {
-        let (isOwn, attaching) = state.withLock { state in
-            guard type == "page", state.session == nil else { return (false, state.attaching.take()) }
+        let isOwn = state.withLock { state in
+            guard type == "page", state.session == nil else { return false }
             state.session = session
             state.frame = target
-            return (true, state.attaching.take())
+            return true
         }
         func post(_ method: String, _ parameters: JSON = [:]) {
             connection.post(DevToolsCommand(method: method, parameters: parameters, session: session))
@@ -192,6 +193,12 @@ package final class BrowserPage: Sendable {
             post("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.online)])
         }
         post("Runtime.runIfWaitingForDebugger")
+        guard isOwn else { return }
+        // A navigation in front of these commands would not wait for this process.
+        let attaching = state.withLock { state in
+            state.isPrepared = true
+            return state.attaching.take()
+        }
         attaching?.resume()
     }
 
