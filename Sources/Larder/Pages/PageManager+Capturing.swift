@@ -37,7 +37,11 @@ extension PageManager {
                     return state.running[key]?.isCancelled ?? true
                 }
                 // This is the writer's thread, and the start may have to wait for the writer.
-                Self.steps.async { if isCancelled { capture.cancel() } else { capture.start() } }
+                Self.steps.async {
+                    // A visit that is cancelled before its start ends at the start.
+                    if isCancelled { capture.cancel() }
+                    capture.start()
+                }
             }
         }
     }
@@ -61,7 +65,9 @@ extension PageManager {
         guard isShown, let browsers else { return makeStatic(isShown: false, completion: completion) }
         let options = RenderedCapture.Options(
             width: request.viewport.width, height: request.viewport.height, scrolls: request.scrolls,
-            isRequired: request.mode == .rendered, time: limits.time, snapshotBytes: Int(limits.documentBytes))
+            isRequired: request.mode == .rendered,
+            hasCredentials: !request.fields.isEmpty || !request.cookies.isEmpty, time: limits.time,
+            snapshotBytes: Int(limits.documentBytes))
         return RenderedCapture(url, options: options, browsers: browsers, completion: completion) { completion in
             makeStatic(isShown: true, completion: completion)
         }
@@ -140,7 +146,8 @@ extension PageManager {
         let (request, page) = (run.request, run.page)
         let old = held.flatMap { PageManifest(of: $0) }
         if state.withLock({ $0.running[run.key]?.isCancelled }) == true { return fail(run, .cancelled) }
-        let lostSnapshot = request.mode != .static && capture.snapshot == nil && old?.newest?.snapshot != nil
+        let wasToBeShown = request.mode != .static && request.archive == nil && request.document == nil
+        let lostSnapshot = wasToBeShown && capture.snapshot == nil && old?.newest?.snapshot != nil
         if let newest = old?.newest, lostSnapshot || capture.isWorse(than: newest), isHeld(newest) {
             page.abandon()
             return end(run.key, run.number, .partial, .worse)

@@ -19,6 +19,8 @@ final class RenderedCapture: PageVisit {
         var scrolls = true
         /// Whether the capture fails when the browser cannot show the page.
         var isRequired = false
+        /// Whether the page's origin gets fields or cookies of the caller.
+        var hasCredentials = false
         var time = Duration.seconds(60)
         var snapshotBytes = 20 << 20
     }
@@ -34,6 +36,7 @@ final class RenderedCapture: PageVisit {
     /// The part of the result that the browser contributes.
     private final class Notes: Sendable {
         let rendering = Locked(VisitResult.Rendering())
+        let page = Locked<BrowserPage?>(nil)
     }
 
     private let page: WebURL
@@ -62,6 +65,8 @@ final class RenderedCapture: PageVisit {
         visit = makeVisit { result in
             var result = result
             result.rendering = notes.rendering.withLock(\.self)
+            // A page that still waits for its scripts would keep a place in the browser.
+            notes.page.withLock { $0.take() }?.stop()
             completion(result)
         }
     }
@@ -79,7 +84,7 @@ final class RenderedCapture: PageVisit {
     private func run() async {
         do throws(BrowserError) {
             try await browsers.withPage(
-                width: options.width, height: options.height,
+                width: options.width, height: options.height, isWanted: { [visit] in !visit.hasEnded },
                 asked: { [weak self] page, request in
                     if let self { asked(page, request) } else { page.refuse(request) }
                 },
@@ -110,6 +115,7 @@ final class RenderedCapture: PageVisit {
     }
 
     private func show(_ browserPage: BrowserPage) async throws(BrowserError) {
+        notes.page.withLock { $0 = browserPage }
         guard !visit.hasEnded else { return }
         startVisit()
         // The last part of the time is for the snapshot, and for the resources that the browser did not need.
@@ -185,6 +191,11 @@ final class RenderedCapture: PageVisit {
         guard ["GET", "HEAD"].contains(request.method), let url = WebURL(request.url),
             !request.fields.contains(where: { $0.name.lowercased() == "service-worker" })
         else { return browserPage.refuse(request) }
+        // The origin takes the request for one of the caller, so a frame of another origin must not read the answer.
+        let asking = request.fields.first { $0.name.lowercased() == "origin" }?.value
+        if options.hasCredentials, let asking, asking != page.origin, url.origin == page.origin {
+            return browserPage.refuse(request)
+        }
         let isTooMany = state.withLock { state in
             state.count += 1
             guard state.count <= Self.requestLimit else { return true }
