@@ -199,7 +199,7 @@ def test_the_caller_s_cookies_reach_the_origin_and_no_script(alone):
 
 @pytest.mark.parametrize("options", [{"cookies": ["login=secret"]}, {"headers": {"Authorization": "Basic secret"}}])
 def test_a_frame_of_another_origin_reads_no_answer_for_the_caller(alone, options):
-    """Although the origin allows all origins to read what it sends to an anonymous visitor."""
+    """Although the origin allows all origins to read its answers."""
     private = (200, "application/json", '"private"', ("Access-Control-Allow-Origin", "*"))
     pages = {"/data": private}
     origin, other = Pages(pages), Pages({})
