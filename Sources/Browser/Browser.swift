@@ -15,13 +15,20 @@ package final class Browser: Sendable {
     /// Starts the browser, and waits until it answers. `directory` is for the browser's own files, which disappear with
     /// it.
     package static func start(_ launch: BrowserLaunch, in directory: String) async throws(BrowserError) -> Browser {
-        let browser = Browser(try BrowserProcess(launch, in: directory))
+        let started = await BlockingCall.run { () -> Result<BrowserProcess, BrowserError> in
+            do throws(BrowserError) {
+                return .success(try BrowserProcess(launch, in: directory))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let browser = Browser(try started.get())
         do {
-            _ = try await browser.connection.send(DevToolsCommand(method: "Browser.getVersion"), timeout: .seconds(30))
+            _ = try await browser.connection.send(DevToolsCommand(method: "Browser.getVersion"), before: .now + .seconds(30))
             // Each new target waits until it has its commands, so that none of its requests escapes.
             _ = try await browser.connection.send(.autoAttach(session: nil))
         } catch {
-            browser.close()
+            await browser.end()
             let complaint = browser.process.complaint
             throw error == .ended && !complaint.isEmpty ? .start(complaint) : .start(error.description)
         }
@@ -43,7 +50,7 @@ package final class Browser: Sendable {
     package func open(
         width: Int, height: Int, asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void
     ) async throws(BrowserError) -> BrowserPage {
-        let made = try await connection.send(
+        let made = try await connection.sendInAnyCase(
             DevToolsCommand(method: "Target.createBrowserContext", parameters: ["disposeOnDetach": true]))
         guard let context = made["browserContextId"]?.stringValue else { throw .refused("createBrowserContext", "") }
         let page = BrowserPage(
@@ -69,23 +76,29 @@ package final class Browser: Sendable {
         return page
     }
 
-    /// Closes a page with its frames, workers and windows.
+    /// Closes a page with its frames, workers and windows, also in a cancelled task.
     package func close(_ page: BrowserPage) async {
         sessions.remove(page)
         page.end(.ended)
         let command = DevToolsCommand(
             method: "Target.disposeBrowserContext", parameters: ["browserContextId": .string(page.context)])
         // A browser that cannot close a page would fill up.
-        if (try? await connection.send(command)) == nil { close() }
+        if (try? await connection.sendInAnyCase(command)) == nil { await end() }
     }
 
+    /// Whether the browser has ended, by ``close()`` or by itself.
     package var hasEnded: Bool { connection.isEnded }
 
-    /// The bytes of memory of all its processes.
-    package var memory: Int64 { process.memory }
+    /// The bytes of memory of all its processes; 0 after the end.
+    package var memory: Int64 {
+        get async { await BlockingCall.run { [process] in process.memory } }
+    }
 
-    /// Ends the browser, and removes its files. Waits for the end of its processes, which takes a moment.
+    /// Ends the browser, and removes its files. Blocks until the end of its processes, which takes a moment.
     package func close() { connection.close() }
+
+    /// As ``close()``, for tasks, whose threads must not block.
+    func end() async { await BlockingCall.run { [self] in close() } }
 }
 
 extension DevToolsCommand {

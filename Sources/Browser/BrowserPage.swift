@@ -37,10 +37,12 @@ package final class BrowserPage: Sendable {
 
     // MARK: - For callers
 
+    // The calls throw ``BrowserError/timedOut(_:)`` at their deadlines.
+
     /// Begins to load a URL. Returns when the document's head has arrived. Throws ``BrowserError/refused(_:_:)`` when
     /// the document cannot be loaded.
-    package func navigate(to url: String, timeout: Duration) async throws(BrowserError) {
-        let result = try await send("Page.navigate", ["url": .string(url)], timeout: timeout)
+    package func navigate(to url: String, before deadline: ContinuousClock.Instant) async throws(BrowserError) {
+        let result = try await send("Page.navigate", ["url": .string(url)], before: deadline)
         if let reason = result["errorText"]?.stringValue { throw .refused("Page.navigate", reason) }
     }
 
@@ -49,18 +51,20 @@ package final class BrowserPage: Sendable {
 
     /// Runs a script in the page's document, in a world of its own: the page's scripts cannot change its functions.
     /// Waits for its promise. Throws ``BrowserError/refused(_:_:)`` for an exception.
-    package func run(_ script: PageScript, timeout: Duration) async throws(BrowserError) -> JSON {
+    package func run(
+        _ script: PageScript, before deadline: ContinuousClock.Instant
+    ) async throws(BrowserError) -> JSON {
         guard let frame = state.withLock(\.frame) else {
             throw .refused("Runtime.evaluate", "the page has no document")
         }
         let world = try await send(
-            "Page.createIsolatedWorld", ["frameId": .string(frame), "worldName": "larder"], timeout: timeout)
+            "Page.createIsolatedWorld", ["frameId": .string(frame), "worldName": "larder"], before: deadline)
         let result = try await send(
             "Runtime.evaluate",
             [
                 "expression": .string(script.expression), "contextId": world["executionContextId"] ?? .null,
                 "awaitPromise": true, "returnByValue": true,
-            ], timeout: timeout)
+            ], before: deadline)
         if let exception = result["exceptionDetails"] {
             throw .refused("Runtime.evaluate", exception["exception"]?["description"]?.stringValue ?? "an exception")
         }
@@ -69,7 +73,7 @@ package final class BrowserPage: Sendable {
 
     /// Takes a picture of the top of the page, as JPEG. `scale` 0.25 makes a picture of a quarter of the width.
     package func screenshot(
-        width: Int, height: Int, scale: Double, timeout: Duration
+        width: Int, height: Int, scale: Double, before deadline: ContinuousClock.Instant
     ) async throws(BrowserError) -> [UInt8] {
         let result = try await send(
             "Page.captureScreenshot",
@@ -79,17 +83,11 @@ package final class BrowserPage: Sendable {
                     "x": 0, "y": 0, "width": .number(width), "height": .number(height),
                     "scale": .number(String(scale)),
                 ],
-            ], timeout: timeout)
+            ], before: deadline)
         guard let bytes = result["data"]?.stringValue.flatMap({ Data(base64Encoded: $0) }) else {
             throw .refused("Page.captureScreenshot", "it sent no picture")
         }
         return Array(bytes)
-    }
-
-    /// Ends all commands of the page that wait, and refuses further ones.
-    package func stop() {
-        end(.ended)
-        if let session = state.withLock(\.session) { connection.fail(session, .ended) }
     }
 
     /// Stops the script that is running, which may never end by itself.
@@ -131,12 +129,14 @@ package final class BrowserPage: Sendable {
             parameters: ["requestId": .string(request.number), "errorReason": "Failed"], session: request.session)
     }
 
-    private func send(_ method: String, _ parameters: JSON, timeout: Duration) async throws(BrowserError) -> JSON {
+    private func send(
+        _ method: String, _ parameters: JSON, before deadline: ContinuousClock.Instant
+    ) async throws(BrowserError) -> JSON {
         let (session, end) = state.withLock { ($0.session, $0.end) }
         if let end { throw end }
         let command = DevToolsCommand(method: method, parameters: parameters, session: session)
         do throws(BrowserError) {
-            return try await connection.send(command, timeout: timeout)
+            return try await connection.send(command, before: deadline)
         } catch {
             throw state.withLock(\.end) ?? error
         }

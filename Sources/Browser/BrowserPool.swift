@@ -1,108 +1,171 @@
-import Dispatch
 import Primitives
 
 /// Keeps one browser running for the pages of all captures, and replaces it when it has become large.
 package actor BrowserPool {
-    private let launch: BrowserLaunch
-    private let directory: String
-    private let current = Locked(Current())
-    private var starting: Task<Result<Browser, BrowserError>, Never>?
-    /// The pages that `browser` has opened so far, and those that are open.
-    private var openedCount = 0
-    private var openCount = 0
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    /// The limits of the pool.
+    package struct Limits: Sendable {
+        /// The most pages at once.
+        package var pages = 2
+        /// A browser gets no further page after so many pages, or when it has more bytes of memory after a page.
+        package var pagesOfBrowser = 50
+        package var memory: Int64 = 1 << 30
 
-    private struct Current {
-        var browser: Browser?
+        package init() {}
+    }
+
+    /// A browser, and its pages so far.
+    private final class Held {
+        let browser: Browser
+        var openedCount = 0
+        var openCount = 0
+
+        init(_ browser: Browser) {
+            self.browser = browser
+        }
+    }
+
+    /// The browsers that have processes.
+    private struct Running {
+        var browsers: [Browser] = []
         var isStopped = false
     }
 
-    /// The most pages at once.
-    static let pageLimit = 2
-    /// The browser is replaced after so many pages, or when it has more memory.
-    static let pagesOfBrowser = 50
-    static let memoryLimit: Int64 = 1 << 30
+    private struct Waiter {
+        let number: Int
+        /// Resumed with whether the caller has a place.
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private let launch: BrowserLaunch
+    private let directory: String
+    private let limits: Limits
+    private let running = Locked(Running())
+    /// The browser for new pages. A worn browser ends with its last page, beside the browser that replaces it.
+    private var current: Held?
+    private var starting: Task<Result<Void, BrowserError>, Never>?
+    private var openCount = 0
+    private var waiters: [Waiter] = []
+    private var waiterCount = 0
 
     /// `directory` is for the browser's own files.
-    package init(_ launch: BrowserLaunch, in directory: String) {
+    package init(_ launch: BrowserLaunch, in directory: String, limits: Limits = Limits()) {
         self.launch = launch
         self.directory = directory
+        self.limits = limits
     }
 
     /// Runs `body` with a new page of the browser, which is started if necessary. Waits while too many pages are open.
-    /// Closes the page at the end of `body`. `isWanted` is asked after the wait; the call then may throw
+    /// Closes the page at the end of `body`. When the task is cancelled, the call and the commands of the page throw
     /// ``BrowserError/ended``.
     package func withPage<Value: Sendable>(
-        width: Int, height: Int, isWanted: @Sendable () -> Bool = { true },
-        asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void,
+        width: Int, height: Int, asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void,
         _ body: @Sendable (BrowserPage) async throws(BrowserError) -> Value
     ) async throws(BrowserError) -> Value {
-        await takePlace()
+        guard await takePlace() else { throw .ended }
         defer { givePlaceBack() }
-        guard isWanted() else { throw .ended }
-        let browser = try await running()
-        openedCount += 1
-        let page = try await browser.open(width: width, height: height, asked: asked)
+        if Task.isCancelled { throw .ended }
+        let held = try await browser()
+        held.openedCount += 1
+        held.openCount += 1
         let result: Result<Value, BrowserError>
         do {
-            result = .success(try await body(page))
+            let page = try await held.browser.open(width: width, height: height, asked: asked)
+            do {
+                result = .success(try await body(page))
+            } catch {
+                result = .failure(error)
+            }
+            await held.browser.close(page)
         } catch {
             result = .failure(error)
         }
-        await browser.close(page)
+        await leave(held)
         return try result.get()
     }
 
-    /// Ends the browser. ``withPage(width:height:isWanted:asked:_:)`` throws from now on.
+    /// Ends the browsers. ``withPage(width:height:asked:_:)`` throws from now on. Waits for the end of the processes.
     package nonisolated func stop() {
-        let browser = current.withLock { current in
-            current.isStopped = true
-            return current.browser.take()
+        let browsers = running.withLock { running in
+            running.isStopped = true
+            return running.browsers
         }
-        browser?.close()
+        for browser in browsers { browser.close() }
     }
 
-    private func takePlace() async {
-        while openCount >= Self.pageLimit {
-            await withCheckedContinuation { waiting.append($0) }
-        }
-        openCount += 1
-    }
+    // MARK: - Places
 
-    private func givePlaceBack() {
-        openCount -= 1
-        if !waiting.isEmpty { waiting.removeFirst().resume() }
-    }
-
-    /// The running browser. A browser that is too old or too large is replaced when no other page is open.
-    private func running() async throws(BrowserError) -> Browser {
-        if current.withLock(\.isStopped) { throw .ended }
-        if let browser = current.withLock(\.browser), !browser.hasEnded {
-            let isWorn = openedCount >= Self.pagesOfBrowser || browser.memory > Self.memoryLimit
-            if !isWorn || openCount > 1 { return browser }
-            browser.close()
+    /// Returns `false` for a cancelled task that has got no place.
+    private func takePlace() async -> Bool {
+        guard openCount >= limits.pages else {
+            openCount += 1
+            return true
         }
-        if starting == nil {
-            openedCount = 0
-            starting = Task { [launch, directory] in
-                do throws(BrowserError) {
-                    return .success(try await Browser.start(launch, in: directory))
-                } catch {
-                    return .failure(error)
-                }
+        waiterCount += 1
+        let number = waiterCount
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                if Task.isCancelled { return continuation.resume(returning: false) }
+                waiters.append(Waiter(number: number, continuation: continuation))
             }
+        } onCancel: {
+            Task { await removeWaiter(number) }
         }
-        let result = await starting!.value
-        starting = nil
-        let browser = try result.get()
-        let isStopped = current.withLock { current in
-            if !current.isStopped { current.browser = browser }
-            return current.isStopped
+    }
+
+    private func removeWaiter(_ number: Int) {
+        guard let index = waiters.firstIndex(where: { $0.number == number }) else { return }
+        waiters.remove(at: index).continuation.resume(returning: false)
+    }
+
+    /// The first waiter gets the place.
+    private func givePlaceBack() {
+        if waiters.isEmpty {
+            openCount -= 1
+        } else {
+            waiters.removeFirst().continuation.resume(returning: true)
         }
-        guard !isStopped else {
-            browser.close()
-            throw .ended
+    }
+
+    // MARK: - Browsers
+
+    private func browser() async throws(BrowserError) -> Held {
+        while !Task.isCancelled {
+            if let current, !current.browser.hasEnded { return current }
+            if starting == nil { starting = Task { await start() } }
+            try await starting!.value.get()
         }
-        return browser
+        throw .ended
+    }
+
+    private func start() async -> Result<Void, BrowserError> {
+        defer { starting = nil }
+        if running.withLock(\.isStopped) { return .failure(.ended) }
+        do throws(BrowserError) {
+            let browser = try await Browser.start(launch, in: directory)
+            let isStopped = running.withLock { running in
+                running.browsers.removeAll(where: \.hasEnded)
+                running.browsers.append(browser)
+                return running.isStopped
+            }
+            if isStopped {
+                await browser.end()
+                return .failure(.ended)
+            }
+            current = Held(browser)
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A page of the browser is closed. A worn browser gets no further page, and ends after its last one.
+    private func leave(_ held: Held) async {
+        held.openCount -= 1
+        let memory = await held.browser.memory
+        if held.openedCount >= limits.pagesOfBrowser || memory > limits.memory, current === held { current = nil }
+        if current !== held, held.openCount == 0 {
+            await held.browser.end()
+            running.withLock { $0.browsers.removeAll { $0 === held.browser } }
+        }
     }
 }

@@ -28,16 +28,17 @@ class Server:
         self.token = self._make_token("everything", SCOPES) if tokens else None
         self.reader = self._make_token("reader", ["read"]) if tokens else None
         arguments = ["--port", "0", "--directory", self.directory, "--log-format", "json"]
-        arguments += ["--allow-origin", origin.authority, "--deny-origin", "*", *options]
+        arguments += ["--allow-origin", origin.authority, "--deny-origin", "*"]
         if tokens:
             arguments += ["--tokens-file", self._tokens]
         self._arguments = arguments
+        self._options = options
         self._lines = []
         self._start()
 
     def _start(self):
         self._process = subprocess.Popen(
-            [LARDER, "serve", *self._arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [LARDER, "serve", *self._arguments, *self._options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.url = self._read_url()
         # A full pipe would stop the server, so a thread reads its output.
         threading.Thread(target=self._lines.extend, args=(self._process.stdout,), daemon=True).start()
@@ -111,14 +112,20 @@ class Server:
         query = {**(filter or {"all": "true"}), "dryRun": "true"}
         return self.call("DELETE", "/entries", query=query)[1]["removed"]
 
-    def restart(self):
-        """Ends the server, and starts it again on the same directory, at another port."""
+    def restart(self, options=None):
+        """Ends the server, and starts it again on the same directory, at another port, perhaps with other options."""
         self._end()
+        if options is not None:
+            self._options = options
         self._start()
 
     def files(self):
         """Returns the paths of the files in the server's directory."""
         return {str(path) for path in Path(self.directory).rglob("*") if not path.is_dir()}
+
+    def log(self):
+        """Returns the lines that the server has logged so far."""
+        return "".join(self._lines)
 
     def peak_memory(self):
         """Returns the most bytes of memory that the process has had."""

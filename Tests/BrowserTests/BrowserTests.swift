@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import TestSupport
 import Testing
 
 @testable import Browser
@@ -13,25 +14,52 @@ struct BrowserTests {
     func page() async throws {
         let browser = try await Browser.start(launch, in: "/tmp")
         defer { browser.close() }
+        // The navigation ends with the head of the response, so before the script, which then asks for an image.
+        let hasRun = Gate("the script of the page has run")
         let page = try await browser.open(width: 800, height: 600) { page, request in
-            guard request.url == "https://example.com/" else { return page.refuse(request) }
+            guard request.url == "https://example.com/" else {
+                page.refuse(request)
+                if request.url == "https://example.com/image" { hasRun.open() }
+                return
+            }
             page.fulfill(request) {
-                let text = "<title>a</title><body><script>document.title += innerWidth</script>"
+                let text =
+                    "<title>a</title><body><script>document.title += innerWidth; new Image().src = 'image'</script>"
                 return BrowserResponse(
                     status: 200, fields: [(name: "Content-Type", value: Array("text/html".utf8))],
                     body: Array(text.utf8))
             }
         }
-        try await page.navigate(to: "https://example.com/", timeout: .seconds(20))
+        try await page.navigate(to: "https://example.com/", before: .now + .seconds(20))
+        try await hasRun.wait()
         let script = PageScript.snapshot(url: "https://example.com/", limit: 1000, time: .seconds(5))
-        // The navigation ends with the head of the response, so before the script.
-        while (try? await page.run(script, timeout: .seconds(10)).stringValue?.contains("<title>a800</title>")) != true
-        {
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        let text = try await page.run(script, before: .now + .seconds(10)).stringValue
+        #expect(text?.contains("<title>a800</title>") == true)
         #expect(page.url == "https://example.com/")
         await browser.close(page)
-        await #expect(throws: BrowserError.ended) { try await page.run(script, timeout: .seconds(10)) }
+        await #expect(throws: BrowserError.ended) { try await page.run(script, before: .now + .seconds(10)) }
+    }
+
+    @Test("A cancelled task ends its command at once, and closes its page", .timeLimit(.minutes(1)))
+    func cancellation() async throws {
+        let browser = try await Browser.start(launch, in: "/tmp")
+        defer { browser.close() }
+        let isAsked = Gate("the page has asked for its document")
+        // The request gets no answer.
+        let page = try await browser.open(width: 800, height: 600) { _, _ in isAsked.open() }
+        let navigation = Task { () -> BrowserError? in
+            do throws(BrowserError) {
+                try await page.navigate(to: "https://example.com/", before: .now + .seconds(50))
+                return nil
+            } catch { return error }
+        }
+        try await isAsked.wait()
+        navigation.cancel()
+        #expect(await navigation.value == .ended)
+        let closing = Task { await browser.close(page) }
+        closing.cancel()
+        await closing.value
+        #expect(!browser.hasEnded)
     }
 
     @Test("A page that crashes ends its commands at once, and the browser lives", .timeLimit(.minutes(1)))
@@ -41,10 +69,10 @@ struct BrowserTests {
         let page = try await browser.open(width: 800, height: 600) { page, request in page.pass(request) }
         // The browser may end the navigation before it tells of the crash.
         await #expect(throws: BrowserError.self) {
-            try await page.navigate(to: "chrome://crash", timeout: .seconds(30))
+            try await page.navigate(to: "chrome://crash", before: .now + .seconds(30))
         }
         let script = PageScript.scroll(time: .seconds(1))
-        await #expect(throws: BrowserError.crashed) { try await page.run(script, timeout: .seconds(30)) }
+        await #expect(throws: BrowserError.crashed) { try await page.run(script, before: .now + .seconds(30)) }
         await browser.close(page)
         #expect(!browser.hasEnded)
     }
@@ -54,55 +82,13 @@ struct BrowserTests {
         let directory = try Chromium.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let browser = try await Browser.start(launch, in: directory)
-        #expect(browser.memory > 10 << 20)
+        #expect(await browser.memory > 10 << 20)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
         let page = try await browser.open(width: 800, height: 600) { _, _ in }
         browser.close()
-        await #expect(throws: BrowserError.ended) { try await page.navigate(to: "http://a/", timeout: .seconds(20)) }
+        #expect(await browser.memory == 0)
+        await #expect(throws: BrowserError.ended) { try await page.navigate(to: "http://a/", before: .now + .seconds(20)) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
-    }
-}
-
-@Suite("The start of the browser")
-struct BrowserLaunchTests {
-    @Test("The browser has no network, another user than root, and its sandbox")
-    func command() {
-        let command = BrowserLaunch(program: "/opt/chromium").command(profile: "/tmp/p")
-        #expect(command.first == "unshare" && command.contains("--net") && command.contains("--pdeathsig=KILL"))
-        #expect(command.contains(geteuid() == 0 ? "--reuid=65534" : "--map-current-user"))
-        #expect(command.contains("/opt/chromium") && command.last == "--user-data-dir=/tmp/p")
-        #expect(!command.contains { $0.contains("no-sandbox") })
-    }
-
-    @Test("A browser shares no variable of this process")
-    func environment() {
-        let names = BrowserLaunch(program: "/x").environment(profile: "/p").map { $0.prefix { $0 != "=" } }
-        #expect(names == ["HOME", "TMPDIR", "PATH", "LANG", "TZ"])
-    }
-
-    @Test("Root and unknown names are no users for a browser")
-    func users() {
-        #expect(BrowserLaunch.User(named: "root") == nil && BrowserLaunch.User(named: "no-such-user") == nil)
-        #expect(BrowserLaunch.User(named: "nobody") == .nobody)
-    }
-
-    @Test("A program that is no browser gives its first words as the reason", .timeLimit(.minutes(1)))
-    func noBrowser() async throws {
-        let directory = try Chromium.makeDirectory()
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let program = directory + "/program"
-        try Data("#!/bin/sh\necho no browser >&2\n".utf8).write(to: URL(fileURLWithPath: program))
-        chmod(program, 0o755)
-        let error = await #expect(throws: BrowserError.self) {
-            try await Browser.start(BrowserLaunch(program: program), in: directory)
-        }
-        guard case .start(let reason) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        // Without the rights for a network namespace, unshare gives its own reason.
-        #expect(reason == "no browser" || reason.contains("unshare"))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["program"])
     }
 }
 
@@ -120,7 +106,11 @@ enum Chromium {
 
     /// Whether Chromium is installed, and this process may make a network namespace.
     static let isUsable: Bool = {
-        guard access(path, X_OK) == 0 else { return false }
+        access(path, X_OK) == 0 && hasNamespaces
+    }()
+
+    /// Whether this process may make a network namespace.
+    static let hasNamespaces: Bool = {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
         process.arguments = geteuid() == 0 ? ["--net", "true"] : ["--user", "--map-current-user", "--net", "true"]

@@ -41,6 +41,19 @@ struct DevToolsTests {
         #expect(message(text) == nil)
     }
 
+    @Test("Messages arrive whole, in any pieces, and a message above the limit is left out", arguments: 1...12)
+    func division(_ piece: Int) {
+        var reader = MessageReader(limit: 5)
+        var received: [String] = []
+        let bytes = Array("one\u{0}longer\u{0}\u{0}fives\u{0}much longer\u{0}end\u{0}rest".utf8)
+        for start in stride(from: 0, to: bytes.count, by: piece) {
+            reader.read(bytes[start..<min(start + piece, bytes.count)]) {
+                received.append(String(decoding: $0, as: UTF8.self))
+            }
+        }
+        #expect(received == ["one", "", "fives", "end"])
+    }
+
     @Test("A command for the browser itself has no session")
     func commands() {
         let command = DevToolsCommand(method: "Browser.close")

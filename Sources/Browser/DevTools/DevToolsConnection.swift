@@ -26,7 +26,8 @@ final class DevToolsConnection: Sendable {
     private let state = Locked(State())
     private let writing = DispatchQueue(label: "larder.browser.write")
     private let reading = DispatchQueue(label: "larder.browser.read")
-    /// The longest message from the browser. A snapshot is shorter.
+    /// The longest message from the browser. A snapshot is shorter, and a request of a page with a longer body gets no
+    /// answer.
     private static let messageLimit = 128 << 20
 
     init(_ process: BrowserProcess) {
@@ -44,23 +45,41 @@ final class DevToolsConnection: Sendable {
 
     var isEnded: Bool { state.withLock(\.isEnded) }
 
-    /// Sends a command, and waits for its reply.
-    func send(_ command: DevToolsCommand, timeout: Duration = .seconds(10)) async throws(BrowserError) -> JSON {
+    /// Sends a command, and waits for its reply until `deadline`. Throws ``BrowserError/ended`` when the task is
+    /// cancelled.
+    func send(
+        _ command: DevToolsCommand, before deadline: ContinuousClock.Instant = .now + .seconds(10)
+    ) async throws(BrowserError) -> JSON {
         let number = makeNumber()
-        let reply = await withCheckedContinuation { continuation in
-            let isEnded = state.withLock { state in
-                if !state.isEnded {
-                    state.waiting[number] = Waiting(
-                        method: command.method, session: command.session, continuation: continuation)
+        let reply = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isEnded = state.withLock { state in
+                    if !state.isEnded {
+                        state.waiting[number] = Waiting(
+                            method: command.method, session: command.session, continuation: continuation)
+                    }
+                    return state.isEnded
                 }
-                return state.isEnded
+                if isEnded { return continuation.resume(returning: .failure(.ended)) }
+                // The handler of an earlier cancellation has found nothing that waits.
+                if Task.isCancelled { return resume(number, .failure(.ended)) }
+                write { command.text(number: number) }
+                let rest = max(deadline - .now, .zero)
+                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(rest.milliseconds))) {
+                    [weak self] in self?.resume(number, .failure(.timedOut(command.method)))
+                }
             }
-            if isEnded { return continuation.resume(returning: .failure(.ended)) }
-            write { command.text(number: number) }
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(timeout.milliseconds))) {
-                [weak self] in self?.resume(number, .failure(.timedOut(command.method)))
-            }
+        } onCancel: {
+            resume(number, .failure(.ended))
         }
+        return try reply.get()
+    }
+
+    /// As ``send(_:before:)``, without an effect of the task's cancellation, for commands whose result must be known.
+    func sendInAnyCase(_ command: DevToolsCommand) async throws(BrowserError) -> JSON {
+        let reply = await Task { () -> Reply in
+            do throws(BrowserError) { return .success(try await send(command)) } catch { return .failure(error) }
+        }.value
         return try reply.get()
     }
 
@@ -115,21 +134,13 @@ final class DevToolsConnection: Sendable {
     }
 
     private func read(_ received: (DevToolsEvent) -> Void) {
-        var message: [UInt8] = []
+        var messages = MessageReader(limit: Self.messageLimit)
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         while true {
             let count = Foundation.read(process.output, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
-            var rest = buffer[..<count]
-            while let end = rest.firstIndex(of: 0) {
-                message.append(contentsOf: rest[..<end])
-                rest = rest[(end + 1)...]
-                take(message, received)
-                message.removeAll(keepingCapacity: message.count < 1 << 20)
-            }
-            message.append(contentsOf: rest)
-            if message.count > Self.messageLimit { break }
+            messages.read(buffer[..<count]) { take($0, received) }
         }
     }
 

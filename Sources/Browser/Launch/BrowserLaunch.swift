@@ -14,7 +14,7 @@ package struct BrowserLaunch: Sendable {
         /// The user of Linux that owns no files.
         package static let nobody = User(id: 65534, group: 65534)
 
-        private init(id: UInt32, group: UInt32) {
+        init(id: UInt32, group: UInt32) {
             self.id = id
             self.group = group
         }
@@ -46,20 +46,24 @@ package struct BrowserLaunch: Sendable {
     func command(profile: String) -> [String] {
         let confinement =
             if let user {
-                [
-                    "unshare", "--net", "--", "setpriv", "--reuid=\(user.id)", "--regid=\(user.group)",
-                    "--clear-groups", "--pdeathsig=KILL", "--",
-                ]
+                ["unshare", "--net", "--"] + Self.becoming(user, ["--pdeathsig=KILL"])
             } else {
                 ["unshare", "--user", "--map-current-user", "--net", "--", "setpriv", "--pdeathsig=KILL", "--"]
             }
         return confinement + [program] + Self.flags + ["--user-data-dir=\(profile)"]
     }
 
+    /// The beginning of a command that runs with the rights of a user.
+    static func becoming(_ user: User, _ options: [String] = []) -> [String] {
+        ["setpriv", "--reuid=\(user.id)", "--regid=\(user.group)", "--clear-groups"] + options + ["--"]
+    }
+
     /// Chromium sees none of this process's environment, which may have secrets.
     func environment(profile: String) -> [String] {
-        ["HOME=\(profile)", "TMPDIR=\(profile)", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"]
+        ["HOME=\(profile)", "TMPDIR=\(profile)"] + Self.minimalEnvironment
     }
+
+    static let minimalEnvironment = ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"]
 
     private static let flags = [
         "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-background-networking",

@@ -84,6 +84,10 @@ extension PageManager {
 
     private func ended(_ run: Run, _ result: VisitResult) {
         let document = result.records[result.page]
+        if let problem = result.rendering?.problem, result.outcome != .cancelled {
+            let url = LoggedURL.text(of: run.request.url.string)
+            logger.warning("page not rendered", metadata: ["url": "\(url)", "reason": "\(problem)"])
+        }
         tools.metrics.pages.resources(.captured).increment(by: result.progress.captured)
         tools.metrics.pages.resources(.missing).increment(by: result.progress.missing)
         switch result.outcome {
@@ -123,7 +127,8 @@ extension PageManager {
                         bytes: result.progress.bytes, records: outcome.entry.digest,
                         snapshot: result.rendering?.snapshot, screenshot: result.rendering?.screenshot,
                         browserProblem: problem(of: result, run.request))
-                    Self.steps.async { [self] in publish(run, capture) }
+                    let lacksSnapshot = capture.snapshot == nil && result.rendering?.mayPass == true
+                    Self.steps.async { [self] in publish(run, capture, lacksSnapshot: lacksSnapshot) }
                 }
             }
         }
@@ -135,10 +140,25 @@ extension PageManager {
         return isAutomatic ? "this server has no browser, so no scripts ran" : nil
     }
 
-    private func publish(_ run: Run, _ capture: PageManifest.Capture) {
+    /// `lacksSnapshot`: the browser failed in a way that may pass.
+    private func publish(_ run: Run, _ capture: PageManifest.Capture, lacksSnapshot: Bool) {
         tools.cache.find(run.key, expectingURL: run.request.url.string) { [self] found in
             let held = (try? found.get()) ?? nil
-            Self.steps.async { [self] in publish(run, capture, replacing: held) }
+            Self.steps.async { [self] in
+                let newest = held.flatMap { PageManifest(of: $0) }?.newest
+                guard let newest, (lacksSnapshot && newest.snapshot != nil) || capture.isWorse(than: newest) else {
+                    return publish(run, capture, replacing: held)
+                }
+                // The older capture can be shown only with its records, which may have been damaged and removed.
+                tools.cache.find(CacheKey.resource(digest: newest.records).text) { records in
+                    let isShown = (try? records.get()) ?? nil != nil
+                    Self.steps.async { [self] in
+                        guard isShown else { return publish(run, capture, replacing: held) }
+                        run.page.abandon()
+                        end(run.key, run.number, .partial, .worse)
+                    }
+                }
+            }
         }
     }
 
@@ -146,12 +166,6 @@ extension PageManager {
         let (request, page) = (run.request, run.page)
         let old = held.flatMap { PageManifest(of: $0) }
         if state.withLock({ $0.running[run.key]?.isCancelled }) == true { return fail(run, .cancelled) }
-        let wasToBeShown = request.mode != .static && request.archive == nil && request.document == nil
-        let lostSnapshot = wasToBeShown && capture.snapshot == nil && old?.newest?.snapshot != nil
-        if let newest = old?.newest, lostSnapshot || capture.isWorse(than: newest), isHeld(newest) {
-            page.abandon()
-            return end(run.key, run.number, .partial, .worse)
-        }
         let kept = max(request.capturesKept, 1)
         let captures = (old?.captures ?? []).suffix(kept - 1) + [capture]
         var metadata = EntryMetadata(ttl: request.ttl ?? tools.options.defaultTTL)
@@ -176,11 +190,6 @@ extension PageManager {
             case .failure(let error): fail(run, .cache(error))
             }
         }
-    }
-
-    /// Whether the capture can be shown: its records may have been damaged and removed.
-    private func isHeld(_ capture: PageManifest.Capture) -> Bool {
-        if case .hit? = try? tools.cache.resource(capture.records) { true } else { false }
     }
 
     private func fail(_ run: Run, _ problem: PageError) {

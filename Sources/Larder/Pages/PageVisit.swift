@@ -33,5 +33,7 @@ struct VisitResult: Sendable {
         var screenshot: PageManifest.Body?
         /// The reason for which there is no rendering or no snapshot, in words.
         var problem: String?
+        /// Whether a later capture of the same page may be without the problem.
+        var mayPass = false
     }
 }

@@ -33,17 +33,17 @@ final class RenderedCapture: PageVisit {
         var lastRequest = ContinuousClock.now
     }
 
-    /// The part of the result that the browser contributes.
-    private final class Notes: Sendable {
+    /// The part of the result that the browser contributes, and the task that waits for the browser.
+    private final class Showing: Sendable {
         let rendering = Locked(VisitResult.Rendering())
-        let page = Locked<BrowserPage?>(nil)
+        let task = Locked<Task<Void, Never>?>(nil)
     }
 
     private let page: WebURL
     private let visit: StaticCapture
     private let browsers: BrowserPool
     private let options: Options
-    private let notes: Notes
+    private let showing: Showing
     private let state = Locked(State())
     /// A page has come to rest when it has sent no request for this time.
     private static let rest = Duration.milliseconds(500)
@@ -60,19 +60,27 @@ final class RenderedCapture: PageVisit {
         self.page = page
         self.options = options
         self.browsers = browsers
-        let notes = Notes()
-        self.notes = notes
+        let showing = Showing()
+        self.showing = showing
         visit = makeVisit { result in
             var result = result
-            result.rendering = notes.rendering.withLock(\.self)
+            var rendering = showing.rendering.withLock(\.self)
+            if !rendering.isRendered, rendering.problem == nil {
+                rendering.problem = "the capture ended before the browser had shown the page"
+                rendering.mayPass = true
+            }
+            result.rendering = rendering
             // A page that still waits for its scripts would keep a place in the browser.
-            notes.page.withLock { $0.take() }?.stop()
+            showing.task.withLock(\.self)?.cancel()
             completion(result)
         }
     }
 
     func start() {
-        Task { await run() }
+        let task = Task { await run() }
+        showing.task.withLock { $0 = task }
+        // The end of the capture may have found no task.
+        if visit.hasEnded { task.cancel() }
     }
 
     func cancel() { visit.cancel() }
@@ -84,7 +92,7 @@ final class RenderedCapture: PageVisit {
     private func run() async {
         do throws(BrowserError) {
             try await browsers.withPage(
-                width: options.width, height: options.height, isWanted: { [visit] in !visit.hasEnded },
+                width: options.width, height: options.height,
                 asked: { [weak self] page, request in
                     if let self { asked(page, request) } else { page.refuse(request) }
                 },
@@ -96,12 +104,19 @@ final class RenderedCapture: PageVisit {
 
     /// The browser could not show the page.
     private func failed(_ error: BrowserError) {
-        notes.rendering.withLock { $0.problem = error.description }
+        setProblem(error.description, mayPass: true)
         startVisit()
         if options.isRequired {
             visit.showingFailed(error.description)
         } else {
             visit.shown(nil, at: nil, isWhole: true)
+        }
+    }
+
+    private func setProblem(_ words: String, mayPass: Bool) {
+        showing.rendering.withLock { rendering in
+            rendering.problem = words
+            rendering.mayPass = mayPass
         }
     }
 
@@ -115,26 +130,25 @@ final class RenderedCapture: PageVisit {
     }
 
     private func show(_ browserPage: BrowserPage) async throws(BrowserError) {
-        notes.page.withLock { $0 = browserPage }
         guard !visit.hasEnded else { return }
         startVisit()
+        let start = ContinuousClock.now
         // The last part of the time is for the snapshot, and for the resources that the browser did not need.
-        let end = ContinuousClock.now + options.time * 0.75
-        var rest: Duration { max(end - .now, .milliseconds(100)) }
+        let end = start + options.time * 0.75
         do {
-            try await browserPage.navigate(to: page.text, timeout: rest)
+            try await browserPage.navigate(to: page.text, before: end)
         } catch .refused(_, let reason) {
             // The document is a file that no browser shows, or its origin did not answer.
-            notes.rendering.withLock { $0.problem = "the browser cannot show the document: \(reason)" }
+            setProblem("the browser cannot show the document: \(reason)", mayPass: false)
             return visit.shown(nil, at: nil, isWhole: true)
         }
         var isWhole = await settle(before: end)
         if options.scrolls, isWhole {
-            _ = try? await browserPage.run(.scroll(time: rest), timeout: rest)
+            _ = try? await browserPage.run(.scroll(time: max(end - .now, .zero)), before: end)
             isWhole = await settle(before: end)
         }
         guard !visit.hasEnded else { return }
-        await keepDocument(of: browserPage, isWhole: isWhole)
+        await keepDocument(of: browserPage, before: start + options.time * 0.9, isWhole: isWhole)
     }
 
     /// Waits until the page has come to rest. Returns `false` at `end`.
@@ -147,40 +161,67 @@ final class RenderedCapture: PageVisit {
         return false
     }
 
-    private func keepDocument(of browserPage: BrowserPage, isWhole: Bool) async {
+    private func keepDocument(
+        of browserPage: BrowserPage, before deadline: ContinuousClock.Instant, isWhole: Bool
+    ) async {
+        let room = SharedAllowance.Part(of: StaticCapture.documentRoom)
+        defer { withExtendedLifetime(room) {} }
         let url = browserPage.url.flatMap { WebURL($0) } ?? page
-        let time = min(options.time * 0.1, .seconds(5))
-        let script = PageScript.snapshot(url: url.text, limit: options.snapshotBytes, time: time)
-        let text = await read(browserPage, script, time * 2)
+        let snapshot = await readDocument(of: browserPage, url, room, before: deadline)
         let picture = try? await browserPage.screenshot(
-            width: options.width, height: options.height, scale: 320 / Double(options.width), timeout: time)
-        let snapshot = text.map { Array($0.utf8) }
+            width: options.width, height: options.height, scale: 320 / Double(options.width), before: deadline)
         let keptSnapshot = await visit.store(snapshot)
         let keptPicture = await visit.store(picture)
-        notes.rendering.withLock { rendering in
+        showing.rendering.withLock { rendering in
             rendering.isRendered = true
             rendering.snapshot = keptSnapshot
             rendering.screenshot = keptPicture
-            if keptSnapshot == nil { rendering.problem = "the page's document could not be read from the browser" }
         }
+        if keptSnapshot == nil, snapshot != nil { setProblem("the page's document could not be stored", mayPass: true) }
         visit.shown(keptSnapshot == nil ? nil : snapshot, at: url, isWhole: isWhole && keptSnapshot != nil)
     }
 
-    /// The text that a script returns; `nil` when it fails. A script of the page that never ends is stopped.
-    private func read(_ browserPage: BrowserPage, _ script: PageScript, _ time: Duration) async -> String? {
-        do {
-            return try await browserPage.run(script, timeout: time).stringValue
-        } catch .timedOut {
-            browserPage.stopScript()
-            return try? await browserPage.run(script, timeout: time).stringValue
-        } catch {
+    /// The page's document as HTML; `nil`, with a problem, when it cannot be read in time, or is too long. `room` counts
+    /// its bytes.
+    private func readDocument(
+        of browserPage: BrowserPage, _ url: WebURL, _ room: SharedAllowance.Part,
+        before deadline: ContinuousClock.Instant
+    ) async -> [UInt8]? {
+        // The text arrives as JSON, and is held as text and as bytes.
+        guard room.take(3 * options.snapshotBytes) else {
+            setProblem("too many captures read documents at the same time", mayPass: true)
             return nil
         }
+        // The script has a half of the time. The other half is for a page whose own script must be stopped first.
+        let half = (deadline - .now) / 2
+        let script = PageScript.snapshot(url: url.text, limit: options.snapshotBytes, time: half * 0.8)
+        let text: String?
+        do throws(BrowserError) {
+            do throws(BrowserError) {
+                text = try await browserPage.run(script, before: .now + half).stringValue
+            } catch .timedOut {
+                browserPage.stopScript()
+                text = try await browserPage.run(script, before: deadline).stringValue
+            }
+        } catch {
+            setProblem("the page's document could not be read: \(error)", mayPass: true)
+            return nil
+        }
+        guard let text, text.utf8.count <= options.snapshotBytes else {
+            setProblem("the page's document is no HTML, is too long, or took too long to read", mayPass: false)
+            return nil
+        }
+        return Array(text.utf8)
     }
 
     // MARK: - The requests of the page
 
     private func asked(_ browserPage: BrowserPage, _ request: BrowserRequest) {
+        let isTooMany = state.withLock { state in
+            state.count += 1
+            return state.count > Self.requestLimit
+        }
+        if isTooMany { return browserPage.refuse(request) }
         let scheme = request.url.prefix { $0 != ":" }
         // The last two are files of the browser, such as its viewer for PDF.
         if ["data", "blob", "about", "chrome", "chrome-extension"].contains(scheme) {
@@ -196,14 +237,10 @@ final class RenderedCapture: PageVisit {
         if options.hasCredentials, let asking, asking != page.origin, url.origin == page.origin {
             return browserPage.refuse(request)
         }
-        let isTooMany = state.withLock { state in
-            state.count += 1
-            guard state.count <= Self.requestLimit else { return true }
+        state.withLock { state in
             state.pending += 1
             state.lastRequest = .now
-            return false
         }
-        if isTooMany { return browserPage.refuse(request) }
         visit.demand(url, request.kind, request.originFields) { [self] answer in
             if let answer {
                 let isHead = request.method == "HEAD"

@@ -43,9 +43,12 @@ extension StaticCapture {
 
     var hasEnded: Bool { state.withLock { $0.machine.outcome != nil } }
 
-    /// Stores bytes as a resource of the page; `nil` when there are none, or when the cache cannot store them.
+    /// Stores bytes as a resource of the page, and counts them as bytes of the capture. `nil` when there are none, when
+    /// the capture has ended or ends by them, or when the cache cannot store them.
     func store(_ bytes: [UInt8]?) async -> PageManifest.Body? {
         guard let bytes else { return nil }
+        received(bytes.count)
+        guard !hasEnded else { return nil }
         let reservation = capture.reserveResource()
         guard (try? reservation.receive(bytes)) != nil else { return nil }
         return await withCheckedContinuation { continuation in
