@@ -27,7 +27,7 @@ package final class APIServer: Sendable {
             ExplainRoutes(clock: service.clock).routes,
             ContentRoutes(service: service, ready: ready).routes,
             FetchRoutes(ready: ready).routes,
-            CaptureRoutes(clock: service.clock).routes, ViewRoutes().routes,
+            CaptureRoutes(clock: service.clock).routes, ViewRoutes(ready: ready).routes,
             NamespaceRoutes(namespaces: service.namespaces, clock: service.clock).routes,
             EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
             PageRoutes().routes,

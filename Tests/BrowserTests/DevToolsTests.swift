@@ -47,8 +47,8 @@ struct DevToolsTests {
         var received: [String] = []
         let bytes = Array("one\u{0}longer\u{0}\u{0}fives\u{0}much longer\u{0}end\u{0}rest".utf8)
         for start in stride(from: 0, to: bytes.count, by: piece) {
-            reader.read(bytes[start..<min(start + piece, bytes.count)]) {
-                received.append(String(decoding: $0, as: UTF8.self))
+            Array(bytes[start..<min(start + piece, bytes.count)]).withUnsafeBytes { piece in
+                reader.read(piece) { received.append(String(decoding: $0, as: UTF8.self)) }
             }
         }
         #expect(received == ["one", "", "fives", "end"])

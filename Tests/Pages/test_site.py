@@ -147,7 +147,6 @@ def test_a_video_plays_in_a_replay(replay, capture):
     replay.wait(lambda: replay.value("return document.querySelector('video').currentTime > 0.1"), "the video to play")
 
 
-@pytest.mark.xfail(strict=True, reason="a replay does not answer Range requests")
 def test_a_reader_can_move_within_a_video(replay, capture):
     show_replay(replay, capture)
     assert replay.value("return document.querySelector('video').seekable.end(0)") > 4

@@ -140,7 +140,9 @@ final class DevToolsConnection: Sendable {
             let count = Foundation.read(process.output, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { break }
-            messages.read(buffer[..<count]) { take($0, received) }
+            buffer.withUnsafeBytes { bytes in
+                messages.read(UnsafeRawBufferPointer(rebasing: bytes[..<count])) { take($0, received) }
+            }
         }
     }
 

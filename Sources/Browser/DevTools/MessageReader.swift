@@ -1,3 +1,5 @@
+import Glibc
+
 /// Divides the bytes from a browser into messages, which end with a zero byte. Leaves out messages that are longer than
 /// the limit.
 struct MessageReader {
@@ -10,11 +12,12 @@ struct MessageReader {
     }
 
     /// `received` is called for each whole message.
-    mutating func read(_ bytes: ArraySlice<UInt8>, _ received: ([UInt8]) -> Void) {
-        var rest = bytes
-        while let end = rest.firstIndex(of: 0) {
-            append(rest[..<end])
-            rest = rest[(end + 1)...]
+    mutating func read(_ bytes: UnsafeRawBufferPointer, _ received: ([UInt8]) -> Void) {
+        var rest = bytes[...]
+        while !rest.isEmpty, let end = memchr(bytes.baseAddress! + rest.startIndex, 0, rest.count) {
+            let index = bytes.baseAddress!.distance(to: end)
+            append(rest[..<index])
+            rest = rest[(index + 1)...]
             if !isTooLong { received(message) }
             isTooLong = false
             message.removeAll(keepingCapacity: message.count < 1 << 20)
@@ -22,12 +25,12 @@ struct MessageReader {
         append(rest)
     }
 
-    private mutating func append(_ bytes: ArraySlice<UInt8>) {
+    private mutating func append(_ bytes: Slice<UnsafeRawBufferPointer>) {
         isTooLong = isTooLong || message.count + bytes.count > limit
         if isTooLong {
             message = []
         } else {
-            message.append(contentsOf: bytes)
+            message.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes))
         }
     }
 }

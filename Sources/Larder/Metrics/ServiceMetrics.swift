@@ -42,7 +42,7 @@ package final class PageCounters: Sendable {
 
     private let ended = Outcome.allCases.map { _ in Counter() }
     private let found = ResourceOutcome.allCases.map { _ in Counter() }
-    /// Answers of replays, with or without captured content.
+    /// Pages that were opened for a replay.
     package let views = Counter()
 
     package func captures(_ outcome: Outcome) -> Counter { ended[Outcome.allCases.firstIndex(of: outcome)!] }

@@ -29,6 +29,10 @@ package final class PageViewer: Sendable {
         package var status: Int
         package var fields: HTTPFields
         package var body: StoredBody
+        /// The SHA-256 of a body that is sent as it was captured; `nil` for a body that Larder has made or changed.
+        package var digest: [UInt8]?
+        /// The marks of the resource and of its page, for ready answers; `nil` unless memory holds both.
+        package var marks: (resource: HotEntry.Mark, page: HotEntry.Mark)?
     }
 
     /// The reason for which a page, or a part of it, cannot be shown.
@@ -68,6 +72,8 @@ package final class PageViewer: Sendable {
     private static let rewriteRoom = SharedAllowance(limit: 512 << 20)
     /// A ticket is valid for this time after its last use.
     static let ticketLife: Duration = .seconds(3600)
+    /// Answers that are repeated without a look at the ticket count as a use of the ticket once in this time.
+    private static let useInterval: Duration = .seconds(60)
     /// The most tickets of a namespace. The ticket that was used longest ago is the first to go.
     static let ticketLimit = 1000
 
@@ -95,6 +101,7 @@ package final class PageViewer: Sendable {
                     }
                     if manifest.updatesExpiry { _ = cache.slide(stored.entry) }
                     cache.recordHit(stored.entry)
+                    metrics.views.increment()
                     return ticket
                 })
         }
@@ -110,8 +117,8 @@ package final class PageViewer: Sendable {
     ) {
         guard let ticket = use(text, key: key) else { return then(.failure(.ticket)) }
         guard place.isValid else { return then(.failure(.invalid)) }
-        check(ticket) { isHeld in
-            guard isHeld else { return then(.failure(.absent)) }
+        check(ticket) { page in
+            guard page != nil else { return then(.failure(.absent)) }
             let frame = ReplayFrame(ticket.capture, at: place)
             then(.success(Answer(status: 200, fields: frame.fields, body: .bytes(SharedBytes(Array(frame.text.utf8))))))
         }
@@ -126,16 +133,21 @@ package final class PageViewer: Sendable {
         guard let ticket = use(text, key: key) else { return then(.failure(.ticket)) }
         guard let url = WebURL(url), place.isValid else { return then(.failure(.invalid)) }
         // A purge is final: a view ends once the page's entry is gone, or has lost this capture.
-        check(ticket) { [self] isHeld in
-            guard isHeld else { return then(.failure(.absent)) }
+        check(ticket) { [self] page in
+            guard let page else { return then(.failure(.absent)) }
             index(ticket.capture.records) { [self] index in
                 guard let index else { return then(.failure(.absent)) }
-                metrics.views.increment()
                 let record = ticket.capture.snapshotRecord(of: url) ?? index.record(for: url)
                 let answer = ReplayAnswer.answer(to: url, record, at: place)
-                deliver(answer, url, ticket, place, then)
+                deliver(answer, url, page, place, then)
             }
         }
+    }
+
+    /// Renews a ticket, as each use does. Returns the time until which answers for it may be repeated without a further
+    /// use; `nil` for an unknown or old ticket.
+    package func renew(_ text: String, key: String) -> Timestamp? {
+        use(text, key: key).map { $0.endDate - Self.ticketLife + Self.useInterval }
     }
 
     /// Renews a ticket; `nil` for an unknown or old one, or if it is for another page.
@@ -153,10 +165,11 @@ package final class PageViewer: Sendable {
         }
     }
 
-    private func check(_ ticket: Ticket, then: @escaping @Sendable (Bool) -> Void) {
+    /// `then` gets the page's entry; `nil` if the page no longer has the ticket's capture.
+    private func check(_ ticket: Ticket, then: @escaping @Sendable (StoredEntry?) -> Void) {
         cache.find(ticket.key) { [self] found in
-            guard let stored = (try? found.get()) ?? nil else { return then(false) }
-            if stored.entry.version == ticket.version { return then(true) }
+            guard let stored = (try? found.get()) ?? nil else { return then(nil) }
+            if stored.entry.version == ticket.version { return then(stored) }
             let isHeld = PageManifest(of: stored)?.captures.contains { $0.number == ticket.capture.number } ?? false
             if isHeld {
                 state.withLock { state in
@@ -165,7 +178,7 @@ package final class PageViewer: Sendable {
                     state.tickets.append(held, for: held.text)
                 }
             }
-            then(isHeld)
+            then(isHeld ? stored : nil)
         }
     }
 
@@ -181,33 +194,46 @@ package final class PageViewer: Sendable {
     }
 
     private func deliver(
-        _ answer: ReplayAnswer, _ url: WebURL, _ ticket: Ticket, _ place: ReplayPlace,
+        _ answer: ReplayAnswer, _ url: WebURL, _ page: StoredEntry, _ place: ReplayPlace,
         _ then: @escaping @Sendable (Result<Answer, Failure>) -> Void
     ) {
-        func send(_ body: StoredBody) {
-            then(.success(Answer(status: answer.status, fields: answer.fields, body: body)))
-        }
+        let (digest, format): ([UInt8], ArchivedDocument.Format?)
         switch answer.body {
-        case .text(let text): send(.bytes(SharedBytes(Array(text.utf8))))
-        case .stored(let digest):
-            cache.find(CacheKey.resource(digest: digest).text) { found in
-                guard let stored = (try? found.get()) ?? nil else { return then(.failure(.absent)) }
-                then(.success(Answer(status: answer.status, fields: answer.fields, body: stored.body)))
+        case .text(let text):
+            let body = StoredBody.bytes(SharedBytes(Array(text.utf8)))
+            return then(.success(Answer(status: answer.status, fields: answer.fields, body: body)))
+        case .stored(let stored): (digest, format) = (stored, nil)
+        case .rewritten(let stored, let own): (digest, format) = (stored, own)
+        }
+        cache.find(CacheKey.resource(digest: digest).text) { [self] found in
+            guard let stored = (try? found.get()) ?? nil else { return then(.failure(.absent)) }
+            @Sendable func delivered(_ body: StoredBody, _ digest: [UInt8]?) -> Answer {
+                var result = Answer(status: answer.status, fields: answer.fields, body: body, digest: digest)
+                if let resource = stored.hot, let page = page.hot { result.marks = (resource, page) }
+                return result
             }
-        case .rewritten(let digest, let format):
-            let name = RewrittenName(place: place, url: url.text)
-            if let held = state.withLock({ $0.rewritten.value(for: name) }) { return send(.bytes(held)) }
-            let room = SharedAllowance.Part(of: Self.rewriteRoom)
-            guard room.take(4 * Int(answer.length)) else { return then(.failure(.busy)) }
-            read(digest) { [self] bytes in
-                defer { withExtendedLifetime(room) {} }
-                guard let bytes else { return then(.failure(.absent)) }
-                let document = ArchivedDocument(
-                    [UInt8](bytes), format, contentType: answer.storedType, url: url, parent: answer.parentEncoding)
-                let rewritten = SharedBytes(document.rewritten { url, _ in place.address(of: url) })
-                state.withLock { $0.rewritten.insert(rewritten, for: name, weight: rewritten.count + 512) }
-                then(.success(Answer(status: answer.status, fields: answer.fields, body: .bytes(rewritten))))
-            }
+            guard let format else { return then(.success(delivered(stored.body, digest))) }
+            rewrite(stored.body, format, answer, url, place) { then($0.map { delivered(.bytes($0), nil) }) }
+        }
+    }
+
+    /// Rewrites the URLs of a document for the place of the replay.
+    private func rewrite(
+        _ body: StoredBody, _ format: ArchivedDocument.Format, _ answer: ReplayAnswer, _ url: WebURL,
+        _ place: ReplayPlace, then: @escaping @Sendable (Result<SharedBytes, Failure>) -> Void
+    ) {
+        let name = RewrittenName(place: place, url: url.text)
+        if let held = state.withLock({ $0.rewritten.value(for: name) }) { return then(.success(held)) }
+        let room = SharedAllowance.Part(of: Self.rewriteRoom)
+        guard room.take(4 * Int(answer.length)) else { return then(.failure(.busy)) }
+        Self.queue.async { [self] in
+            defer { withExtendedLifetime(room) {} }
+            guard let bytes = try? body.bytes() else { return then(.failure(.absent)) }
+            let document = ArchivedDocument(
+                [UInt8](bytes), format, contentType: answer.storedType, url: url, parent: answer.parentEncoding)
+            let rewritten = SharedBytes(document.rewritten { url, _ in place.address(of: url) })
+            state.withLock { $0.rewritten.insert(rewritten, for: name, weight: rewritten.count + 512) }
+            then(.success(rewritten))
         }
     }
 

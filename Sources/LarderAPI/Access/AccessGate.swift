@@ -52,6 +52,14 @@ final class AccessGate: Sendable {
         return target.count == 6 || target[6] == UInt8(ascii: "/") || target[6] == UInt8(ascii: "?")
     }
 
+    /// Whether the target is below `/pages/:key/view/`, where the ticket in the path admits a request.
+    private static func hasTicket(_ target: UnsafeRawBufferPointer) -> Bool {
+        let (pages, view) = ("/pages/".utf8, "/view/".utf8)
+        guard target.starts(with: pages), let end = target.dropFirst(pages.count).firstIndex(of: UInt8(ascii: "/"))
+        else { return false }
+        return target[end...].starts(with: view)
+    }
+
     private static let larderAuthorization = HTTPField.Name("Larder-Authorization")!
 
     /// Returns the token's field and its lines. Under `/fetch` this is `Larder-Authorization`; `Authorization` and
@@ -137,15 +145,18 @@ final class AccessGate: Sendable {
     /// Admits a request; `nil` if ``admit(_:scope:)`` must decide, as for a token with a rate. The caller checks the
     /// namespace. `credentials` is the only line of its field. `host` alone names the host, because a target in
     /// absolute form has no ready answer.
-    func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
+    func pass(
+        _ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, target: UnsafeRawBufferPointer,
+        isFetch: Bool
+    ) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }
-            guard let host, web.isMeant(by: host) else { return nil }
+            guard let host, web.isMeant(by: host) else { return Self.hasTicket(target) ? Pass(token: nil) : nil }
             return Pass(token: nil)
         }
         guard let token = credentials.flatMap(Self.token(in:)).flatMap(tokens.bearer(of:))?.token, token.rate == nil,
             token.scopes.contains(isFetch ? .download : .read)
-        else { return nil }
+        else { return Self.hasTicket(target) ? Pass(token: nil) : nil }
         return Pass(token: token)
     }
 

@@ -4,10 +4,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// The answer with an entry's body: whole, in part, or withheld (RFC 9110 §13 and §14).
+/// The answer with an entry's body, for the API's own callers.
 struct ContentResponse {
-    /// The request fields that decide whether the answer has the whole body, a part or none.
-    private static let conditionNames = ConditionalRequest.fieldNames + [.range]
     static let acceptRanges = HTTPField(name: .acceptRanges, value: "bytes")
 
     private let entry: Entry
@@ -30,44 +28,13 @@ struct ContentResponse {
     func response(
         _ body: StoredBody, skipping skipped: Int = 0, to request: Request, type: String? = nil
     ) throws(Problem) -> Response {
-        let bounds = Int64(skipped)..<body.length
-        let length = Int64(bounds.count)
-        let method: HTTPRequest.Method = request.isHead ? .head : .get
         let current = SelectedRepresentation(of: entry, now: now)
-        let requestFields = request.fields(named: Self.conditionNames)
-        let conditions = ConditionalRequest(requestFields, method: method, now: now)
-        switch conditions.evaluate(current) {
-        case .preconditionFailed:
-            throw Problem(412, "If-Match or If-Unmodified-Since does not match the stored body")
-        case .notModified:
-            // RFC 9110 §15.4.5: a 304 repeats the caching fields of the 200.
-            var fields = Self.validatorFields(current)
-            fields.append(cacheControl)
-            return Response(status: 304, fields: fields, body: .withheld(length: length))
-        case .proceed: break
-        }
-        var fields = Self.fields(current, type: type ?? entry.contentType, more: entry.contentFields, cacheControl)
-        guard let ranges = ByteRangeSet(requestFields, method: method),
-            conditions.allowsRange(of: current, now: now)
-        else { return whole(body, bounds, fields) }
-        switch ranges.resolve(length: length) {
-        case .whole: return whole(body, bounds, fields)
-        case .parts(let parts):
-            // RFC 9110 §14.2 permits the whole body as the answer to several ranges, which clients rarely request.
-            guard parts.count == 1, let part = parts.first else {
-                return whole(body, bounds, fields)
-            }
-            fields[.contentRange] = ContentRange.text(part, length: length)
-            let place = (part.lowerBound + bounds.lowerBound)..<(part.upperBound + bounds.lowerBound)
-            return Response(status: 206, fields: fields, body: body.part(place))
-        case .unsatisfiable:
-            throw Problem(
-                416, "the body has \(length) bytes", fields: [.contentRange: ContentRange.unsatisfied(length: length)])
-        }
-    }
-
-    private func whole(_ body: StoredBody, _ bounds: Range<Int64>, _ fields: HTTPFields) -> Response {
-        Response(status: 200, fields: fields, body: body.part(bounds))
+        var validators = Self.validatorFields(current)
+        validators.append(cacheControl)
+        return try SelectedBody(body, Int64(skipped)..<body.length, current).response(
+            to: request, at: now,
+            fields: Self.fields(current, type: type ?? entry.contentType, more: entry.contentFields, cacheControl),
+            validators: validators)
     }
 
     private var cacheControl: HTTPField {
@@ -130,17 +97,5 @@ extension ContentCaching {
         guard self == .untilExpiry, expiry > now else { return nil }
         let left = (expiry - now).milliseconds
         return min(expiry, now + .milliseconds(left % 1000 + 1))
-    }
-}
-
-extension StoredBody {
-    func part(_ range: Range<Int64>) -> Response.Body {
-        switch self {
-        case .bytes(let bytes):
-            range.count == bytes.count
-                ? .bytes(bytes) : .slice(bytes, Int(range.lowerBound)..<Int(range.upperBound))
-        case .file(let file):
-            .file(FileBody(descriptor: file.descriptor, of: file, offset: range.lowerBound, length: Int64(range.count)))
-        }
     }
 }

@@ -40,12 +40,17 @@ final class ReadyAnswer: Sendable {
         var entry: HotEntry.Mark
         /// Marks changes of the URL's stored responses, if the answer was selected from them; else `nil`.
         var responses: ChangeMark?
+        /// The page whose resource the entry is. Without the page, nobody may see the resource. `nil` for an entry of
+        /// its own.
+        var page: HotEntry.Mark?
         /// The time at which the answer was made. If the clock is set back to an earlier time, the answer is dropped.
         var from: Timestamp
         /// The time from which on the answer must be renewed or dropped.
         var until: Timestamp
 
-        var isCurrent: Bool { entry.isCurrent && responses?.isCurrent != false }
+        var isCurrent: Bool {
+            entry.isCurrent && responses?.isCurrent != false && page?.isCurrent != false
+        }
     }
 
     /// Makes the answer for a given time, with the end of its validity; `nil` if no answer is valid then.

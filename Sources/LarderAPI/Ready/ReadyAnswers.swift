@@ -50,7 +50,7 @@ final class ReadyAnswers: Sendable {
                 return .none
             }
         }
-        guard let pass = gate.pass(credentials, host: host, isFetch: isFetch),
+        guard let pass = gate.pass(credentials, host: host, target: target, isFetch: isFetch),
             let namespace = namespaceID(named: name, pass)
         else { return .none }
         let now = now
@@ -60,11 +60,11 @@ final class ReadyAnswers: Sendable {
             guard validity.isCurrent else { return .outdated(answer) }
             guard now >= validity.from, now < validity.until else { return .due(answer) }
             answer.meter?.increment()
-            return .right(answer.response, validity.entry.entry)
+            return .right(answer.response, validity.page == nil ? validity.entry.entry : nil)
         }
         switch found {
         case .right(let response, let entry):
-            entry.recordHit(at: now)
+            entry?.recordHit(at: now)
             return .response(response)
         case .due(let answer):
             guard let renewed = answer.renewed(at: now) else { return forget(answer) }
@@ -72,7 +72,7 @@ final class ReadyAnswers: Sendable {
             // The entry may have changed since the look-up.
             guard renewed.validity.isCurrent else { return forget(renewed) }
             renewed.meter?.increment()
-            renewed.validity.entry.entry.recordHit(at: now)
+            if renewed.validity.page == nil { renewed.validity.entry.entry.recordHit(at: now) }
             return .response(renewed.response)
         case .outdated(let answer): return forget(answer)
         case nil:
@@ -92,7 +92,8 @@ final class ReadyAnswers: Sendable {
     }
 
     private enum Found {
-        case right(Response, HotEntry)
+        /// With the entry that counts the hit. The resources of a page count none.
+        case right(Response, HotEntry?)
         /// The answer is not valid at this time: `Age`, `ttl` or `max-age` must be recomputed.
         case due(ReadyAnswer)
         case outdated(ReadyAnswer)
@@ -104,16 +105,17 @@ final class ReadyAnswers: Sendable {
     }
 
     /// Keeps the answer of `make`, if later requests can get the same answer. The selectors are the lower-case names of
-    /// request fields that the answer depends on. Without `renews`, the answer is dropped at the end of its validity.
+    /// request fields that the answer depends on. `page`: the entry is a resource of this page. `ownBytes` is the
+    /// length of a body that only the answer holds. Without `renews`, the answer is dropped at the end of its validity.
     func keep(
         to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
-        renews: Bool, make: @escaping ReadyAnswer.Maker
+        of page: HotEntry.Mark? = nil, ownBytes: Int = 0, renews: Bool, make: @escaping ReadyAnswer.Maker
     ) {
         // The answer outlives the call, so it holds no other part of the call.
         let (namespace, readableByAll) = (call.context.namespace, call.context.readableByAll)
         let readable: ReadyAnswer.Maker = { now in make(now).map { (readableByAll($0.response), $0.until) } }
         let now = now
-        var validity = ReadyAnswer.Validity(entry: entry, responses: responses, from: now, until: now)
+        var validity = ReadyAnswer.Validity(entry: entry, responses: responses, page: page, from: now, until: now)
         guard validity.isCurrent,
             let requests = Self.requests(like: call.context.request, in: namespace.id, selectors),
             let (response, until) = readable(now), until > now, case .bytes = response.body,
@@ -127,7 +129,8 @@ final class ReadyAnswers: Sendable {
         table.insert(answer)
         // The closure finds the answer by requests and entry, because a renewed answer may have replaced this one.
         let entryID = ObjectIdentifier(entry.entry)
-        let isKept = namespace.entries.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
+        let bytes = answer.cost + ownBytes
+        let isKept = namespace.entries.keepAtHand(entry, for: requests.hashValue, bytes: bytes) { [weak table] in
             table?.remove(requests, madeOf: entryID)
         }
         if !isKept { table.remove(requests, madeOf: entryID) }

@@ -175,7 +175,7 @@ struct ServiceRoutes: Sendable {
             "larder_page_resources_total", "counter", "Resources of ended captures, by outcome.", by: "outcome",
             PageCounters.ResourceOutcome.allCases.map { ($0.rawValue, pages.resources($0).value) })
         text.counter(
-            "larder_page_views_total", "Answers of replays, with or without captured content.", pages.views.value)
+            "larder_page_views_total", "Pages that were opened for a replay.", pages.views.value)
     }
 
     private func eventMetrics(_ text: inout PrometheusText) {

@@ -1,3 +1,4 @@
+import HTTPCaching
 import HTTPTypes
 import Larder
 import MicroHTTPD
@@ -6,6 +7,8 @@ import Primitives
 /// The contents of captured pages: their resources, their text, and their replays below
 /// `/pages/:key/view/:ticket/`.
 struct ViewRoutes: Sendable {
+    let ready: ReadyAnswers
+
     var routes: [Route] {
         [
             Route("GET", "/pages/:key/resources", .read, .calling("listPageResources", resources)),
@@ -91,15 +94,43 @@ struct ViewRoutes: Sendable {
     private func frame(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
         let (place, _) = try Self.place(head, call)
-        head.namespace.viewer.frame(head.parameter("ticket"), key: try CaptureRoutes.key(head), at: place) {
-            Self.respond($0, call)
+        head.namespace.viewer.frame(head.parameter("ticket"), key: try CaptureRoutes.key(head), at: place) { result in
+            call.take(result, Problem.init) { call.respond(Self.whole($0)) }
         }
     }
 
     private func view(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let (place, url) = try Self.place(head, call)
         let (ticket, key) = (head.parameter("ticket"), try CaptureRoutes.key(head))
-        head.namespace.viewer.answer(ticket, key: key, url: url, at: place) { Self.respond($0, call) }
+        let viewer = head.namespace.viewer
+        viewer.answer(ticket, key: key, url: url, at: place) { [self] result in
+            call.take(result, Problem.init) { answer in
+                let response = Result { () throws(Problem) in try respond(answer, to: head.request) }
+                if case .success(let response) = response, response.status == 200, let marks = answer.marks {
+                    // Documents name the host in their policy.
+                    ready.keep(
+                        to: call, selectors: ["host"], madeOf: marks.resource, of: marks.page,
+                        ownBytes: answer.digest == nil ? Int(answer.body.length) : 0, renews: true
+                    ) { _ in viewer.renew(ticket, key: key).map { (response, $0) } }
+                }
+                call.respond(response)
+            }
+        }
+    }
+
+    /// Only a captured body can be sent in part. The status of the origin's answer stays, so an error has no parts.
+    private func respond(_ answer: PageViewer.Answer, to request: Request) throws(Problem) -> Response {
+        guard let digest = answer.digest, answer.status == 200 else { return Self.whole(answer) }
+        let current = SelectedRepresentation(
+            etag: SelectedRepresentation.etag(digest.prefix(16)), lastModified: nil)
+        var fields = answer.fields
+        fields[.eTag] = current.etag?.text
+        // Browsers apply the policy and the rules for other origins to a 304, too.
+        var validators = fields
+        validators[.contentType] = nil
+        fields.append(ContentResponse.acceptRanges)
+        return try SelectedBody(answer.body, 0..<answer.body.length, current).response(
+            to: request, at: ready.now, fields: fields, validators: validators)
     }
 
     /// The place of the replay, and the URL behind it, byte for byte, with its own query.
@@ -111,10 +142,7 @@ struct ViewRoutes: Sendable {
         return (place, String(target.dropFirst(prefix.count)))
     }
 
-    private static func respond(_ result: Result<PageViewer.Answer, PageViewer.Failure>, _ call: Call) {
-        call.take(result, Problem.init) { answer in
-            let body = answer.body.part(0..<answer.body.length)
-            call.respond(Response(status: answer.status, fields: answer.fields, body: body))
-        }
+    private static func whole(_ answer: PageViewer.Answer) -> Response {
+        Response(status: answer.status, fields: answer.fields, body: answer.body.part(0..<answer.body.length))
     }
 }

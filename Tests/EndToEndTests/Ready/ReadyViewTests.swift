@@ -1,0 +1,116 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+/// Ready answers of replays. An answer is ready if the cache was not asked for any entry.
+@Suite("Ready answers of replays")
+struct ReadyViewTests {
+    private func expectAtHand(
+        _ isExpected: Bool, _ server: TestServer, _ path: String, fields: HTTPFields = [:],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPReply {
+        let before = server.space.cache.memoryStatistics.hits
+        let reply = try await server.get(path, fields: fields)
+        let isAtHand = server.space.cache.memoryStatistics.hits == before && reply.status == 200
+        #expect(isAtHand == isExpected, sourceLocation: sourceLocation)
+        return reply
+    }
+
+    /// Captures a page, and requests its document and its image until their answers are ready.
+    private func withView(
+        tokens: TestTokens? = nil,
+        _ body: (TestServer, _ key: String, _ document: String, _ image: String) async throws -> Void
+    ) async throws {
+        let origin = try PageOrigin.start()
+        defer { origin.stop() }
+        try await TestServer.with(tokens: tokens?.store) { (server) async throws in
+            let fields = tokens?.fields("all", for: "/pages") ?? [:]
+            let page = try await server.capture(["url": .string(origin.url("/"))], fields: fields)
+            let key = try #require(page.member("key")?.stringValue)
+            let place = try await server.openView(key, fields: fields)
+            let (document, image) = (place + origin.url("/"), place + origin.url("/image.png"))
+            for path in [document, image] {
+                let first = try await server.get(path)
+                _ = try await server.get(path)
+                let ready = try await expectAtHand(true, server, path)
+                #expect(ready.status == 200 && ready.body == first.body)
+                #expect(ready.fields.filter { $0.name != .date } == first.fields.filter { $0.name != .date })
+            }
+            try await body(server, key, document, image)
+        }
+    }
+
+    @Test("The ready answers of a replay end with the page, and with a new capture that replaces theirs")
+    func purge() async throws {
+        try await withView { (server, key, document, image) async throws in
+            #expect(try await server.client.request("DELETE", "/pages/\(key)").status == 200)
+            for path in [document, image] { #expect(try await server.get(path).status == 404) }
+        }
+        try await withView { (server, key, document, image) async throws in
+            let page = try await server.get("/pages/\(key)")
+            let url = try #require(page.member("url")?.stringValue)
+            #expect(try await server.capture(["url": .string(url)]).status == 200)
+            for path in [document, image] { #expect(try await server.get(path).status == 404) }
+        }
+    }
+
+    @Test("A ready answer counts as a use of its ticket, and ends with the ticket")
+    func ticket() async throws {
+        try await withView { (server, _, document, image) async throws in
+            for _ in 0..<3 {
+                server.clock.advance(by: .seconds(3000))
+                _ = try await expectAtHand(true, server, document)
+            }
+            // The ticket belongs to the whole replay.
+            _ = try await expectAtHand(true, server, image)
+            server.clock.advance(by: .seconds(3700))
+            for path in [document, image] { #expect(try await server.get(path).status == 404) }
+        }
+    }
+
+    @Test("Each host, which the policy of the answer names, has a ready answer of its own")
+    func hosts() async throws {
+        try await withView { (server, _, document, _) async throws in
+            let fields: HTTPFields = [HTTPField.Name("Host")!: "other.example"]
+            let other = try await expectAtHand(false, server, document, fields: fields)
+            #expect(other["Content-Security-Policy"]?.contains("other.example/") == true)
+            let again = try await expectAtHand(true, server, document, fields: fields)
+            #expect(again["Content-Security-Policy"] == other["Content-Security-Policy"])
+            let own = try await expectAtHand(true, server, document)
+            #expect(own["Content-Security-Policy"]?.contains("other.example") == false)
+        }
+    }
+
+    @Test("A server with tokens gives ready answers to a ticket, and no other answer without a token")
+    func tokens() async throws {
+        let tokens = try TestTokens([TestTokens.Plan(name: "all", namespaces: nil)])
+        try await withView(tokens: tokens) { (server, key, document, image) async throws in
+            for path in ["/pages/\(key)", "/pages/\(key)/view", "/pages/\(key)/text", "/entries/\(key)/content"] {
+                #expect(try await server.get(path).status == 401)
+            }
+        }
+    }
+
+    @Test("Parts and conditions have answers of their own")
+    func conditions() async throws {
+        try await withView { (server, _, document, image) async throws in
+            let whole = try await expectAtHand(true, server, image)
+            let tag = try #require(whole[.eTag])
+            #expect(whole[.acceptRanges] == "bytes")
+            let part = try await server.get(image, fields: [.range: "bytes=1-2"])
+            #expect(part.status == 206 && part.body == Array(whole.body[1...2]))
+            #expect(part["Content-Security-Policy"] == whole["Content-Security-Policy"])
+            let same = try await server.get(image, fields: [.ifNoneMatch: tag])
+            #expect(same.status == 304 && same.body.isEmpty && same[.eTag] == tag)
+            #expect(try await server.get(image, fields: [.range: "bytes=5000-"]).status == 416)
+            let other = try await server.get(image, fields: [.range: "bytes=1-2", .ifRange: "\"other\""])
+            #expect(other.status == 200 && other.body == whole.body)
+            // Larder makes documents anew, so they have no validator.
+            let page = try await server.get(document, fields: [.range: "bytes=1-2"])
+            #expect(page.status == 200 && page[.eTag] == nil && page[.acceptRanges] == nil)
+        }
+    }
+}
