@@ -18,7 +18,9 @@ package struct BrowserRequest: Sendable {
         case other = "Other"
     }
 
+    /// As the page has it, of any scheme, without a fragment.
     package let url: String
+    /// In upper case, unless a script chose a method of its own.
     package let method: String
     /// The fields of the request, with `Cookie`, and without those of the connection.
     package let fields: [(name: String, value: String)]
@@ -44,9 +46,11 @@ package struct BrowserRequest: Sendable {
 
 /// A response for a ``BrowserRequest``.
 package struct BrowserResponse: Sendable {
+    /// A status that Chromium does not know counts as a refusal.
     package var status: Int
     /// Names and values of the fields, byte for byte. Without codings, because `body` has none.
     package var fields: [(name: String, value: [UInt8])]
+    /// The decoded body. A body of more than 64 MiB counts as a refusal.
     package var body: [UInt8]
 
     package init(status: Int, fields: [(name: String, value: [UInt8])], body: [UInt8]) {

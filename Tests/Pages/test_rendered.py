@@ -141,14 +141,14 @@ def test_the_picture_of_a_page_is_a_jpeg_of_320_pixels(capture):
     assert (width, height) == (320, 225)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_the_replay_shows_the_images_that_scripts_added(replay, site, capture, size):
+def assert_shown(replay, site, capture, size, picture):
+    """Saves a picture of the replay. Checks that it has the results of the scripts, and connects to its server only."""
     view = capture.view()
     site.requests.clear()
     record = Record()
     replay.show(view + capture.url, SIZES[size])
     images = dict(replay.images())
-    replay.whole(f"rendered-{size}", SIZES[size], 900)
+    replay.whole(picture, SIZES[size], 900)
     record.fence()
     ports = {int(view.split("/")[2].rpartition(":")[2]), *replay.own_ports()}
     assert [opening for opening in record.openings if opening.port not in ports] == []
@@ -158,6 +158,25 @@ def test_the_replay_shows_the_images_that_scripts_added(replay, site, capture, s
     assert {name: images.get(name, 0) for name in added if images.get(name, 0) == 0} == {}
     assert replay.value("return getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
     assert replay.value("return document.fonts.check('16px Lab')")
+    replay.wait(lambda: replay.value("return document.querySelector('video').readyState > 2"), "the video")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_replay_shows_the_images_that_scripts_added(replay, site, capture, size):
+    assert_shown(replay, site, capture, size, f"rendered-{size}")
+
+
+def test_a_rendered_page_is_shown_after_a_restart_without_its_origin(replay, alone):
+    own = Site()
+    server = rendering(own, "--allow-origin", own.authorities[1])
+    try:
+        capture = Capture(server, own.url, mode="rendered")
+        own.close()
+        server.restart()
+        for size in SIZES:
+            assert_shown(replay, own, capture, size, f"rendered-restarted-{size}")
+    finally:
+        server.stop()
 
 
 def test_the_snapshot_shows_shadow_trees_styles_of_scripts_and_canvases(alone):

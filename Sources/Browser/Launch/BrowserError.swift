@@ -1,3 +1,4 @@
+/// The reason for which a browser cannot show a page.
 package enum BrowserError: Error, Hashable, Sendable {
     /// Chromium could not be started, for a reason in words.
     case start(String)

@@ -16,6 +16,7 @@ package struct HeldPage: Hashable, Sendable {
     package let state: String
     package let json: JSON
 
+    /// The title of the page's document.
     package var title: String? { json["title"]?.stringValue }
     /// The way of the newest stored capture: `static`, `rendered` or `imported`.
     package var mode: String? { json["mode"]?.stringValue }
@@ -35,12 +36,16 @@ package struct HeldPage: Hashable, Sendable {
         }
     }
 
+    /// The date from which on the page is stale (RFC 3339).
     package var expiryDate: String? { json["entry"]?["expiryDate"]?.stringValue }
+    /// In alphabetical order.
     package var tags: [String] { (json["entry"]?["tags"]?.arrayValue ?? []).compactMap(\.stringValue) }
+    /// Whether the server keeps the page past its expiry, and when it needs room.
     package var isPinned: Bool { json["entry"]?["pinned"]?.boolValue ?? false }
 
     /// The progress or the end of the last capture.
     package var lastCapture: JSON? { json["lastCapture"] }
+    /// Whether a capture of the page waits or fetches.
     package var isRunning: Bool { state == "queued" || state == "fetching" }
     /// The state of the last capture, which differs from ``state`` when the page kept an earlier capture.
     package var lastState: String { lastCapture?["state"]?.stringValue ?? state }
