@@ -61,10 +61,12 @@ enum CSSEscape {
         return text
     }
 
-    /// Writes a text for a string in double quotes, without the quotes. The text has the same meaning in a `style`
-    /// element of HTML, which a `<` could end, and of SVG, which decodes character references.
-    static func encode(_ text: some Sequence<UInt8>) -> [UInt8] {
+    /// Writes a text for a string in double quotes; `isQuoted`: with the quotes. The text has the same meaning in a
+    /// `style` element of HTML, which a `<` could end, and of SVG, which decodes character references.
+    static func encode(_ text: [UInt8], isQuoted: Bool) -> [UInt8] {
         var output: [UInt8] = []
+        output.reserveCapacity(text.count + 2)
+        if isQuoted { output.append(UInt8(ascii: "\"")) }
         for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "<"), UInt8(ascii: ">"),
@@ -75,6 +77,7 @@ enum CSSEscape {
             default: output.append(byte)
             }
         }
+        if isQuoted { output.append(UInt8(ascii: "\"")) }
         return output
     }
 }

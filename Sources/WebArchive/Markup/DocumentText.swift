@@ -22,7 +22,7 @@ package struct DocumentText: Sendable {
             self.init(body[...], encoding)
         } else {
             switch format {
-            case .html: self.init(body[...], Self.isUTF8(body) ? .utf8 : .windows1252)
+            case .html: self.init(body[...], body.isUTF8 ? .utf8 : .windows1252)
             case .xml: self.init(body[...], .utf8)
             case .css(let encoding): self.init(body[...], encoding.isUTF16 ? .utf8 : encoding)
             }
@@ -40,8 +40,6 @@ package struct DocumentText: Sendable {
         if body.starts(with: [0xfe, 0xff]) { return TextEncoding(label: "utf-16be").map { ($0, 2) } }
         return nil
     }
-
-    private static func isUTF8(_ body: [UInt8]) -> Bool { String(validating: body, as: UTF8.self) != nil }
 
     /// A declaration that can be read as ASCII is not in UTF-16, so a declaration of UTF-16 means UTF-8.
     private static func declared(in body: [UInt8], _ format: Format) -> TextEncoding? {

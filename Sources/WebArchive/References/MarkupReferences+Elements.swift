@@ -173,7 +173,7 @@ extension MarkupReferences {
         guard let range = Self.trimmed(text) else { return }
         guard let place = text.place(of: range) else { return empty(attribute, bytes) }
         let isWhole = attribute.quote == .none && place == attribute.value
-        add(range, of: text, at: place, kind, [.attribute(attribute.quote, isWhole: isWhole)])
+        add(range, of: text, at: place, kind, ReferenceEscape.ofAttribute(attribute.quote, isWhole: isWhole))
     }
 
     private mutating func addCandidates(
@@ -183,14 +183,15 @@ extension MarkupReferences {
         let ranges = Srcset.urls(in: text.bytes.span).filter { !$0.isEmpty }
         let places = ranges.compactMap(text.place(of:))
         guard places.count == ranges.count else { return empty(attribute, bytes) }
+        let escapes = [.candidate] + ReferenceEscape.ofAttribute(attribute.quote, isWhole: false)
         for (range, place) in zip(ranges, places) {
-            add(range, of: text, at: place, kind, [.candidate, .attribute(attribute.quote, isWhole: false)])
+            add(range, of: text, at: place, kind, escapes)
         }
     }
 
     private mutating func addURLs(of attribute: MarkupTokenizer.Attribute, _ bytes: Span<UInt8>) {
         let text = decoded(attribute.value, bytes)
-        if !addURLs(of: text, [.attribute(attribute.quote, isWhole: false)], text.place(of:)) {
+        if !addURLs(of: text, ReferenceEscape.ofAttribute(attribute.quote, isWhole: false), text.place(of:)) {
             empty(attribute, bytes)
         }
     }

@@ -22,11 +22,13 @@ package struct MarkupReferences {
     private static let titleLimit = 2000
     private let dialect: MarkupTokenizer.Dialect
     private let depth: Int
+    /// The text of the first `base href`.
+    var base: String? {
+        didSet { bases = base.map { outerBases + [$0] } ?? outerBases }
+    }
     /// The bases of the documents around a `srcdoc`.
     private let outerBases: [String]
-    /// The text of the first `base href`.
-    var base: String?
-    private var bases: [String] { base.map { outerBases + [$0] } ?? outerBases }
+    private var bases: [String]
     private var styles = OpenStyles()
     /// The entities that an XML document declares.
     private var entities: [String: [UInt8]] = [:]
@@ -41,6 +43,7 @@ package struct MarkupReferences {
         self.dialect = dialect
         self.depth = depth
         self.outerBases = outerBases
+        bases = outerBases
     }
 
     /// Reads the document in `srcdoc`.

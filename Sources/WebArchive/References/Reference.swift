@@ -68,7 +68,9 @@ package struct Reference: Hashable, Sendable {
 
     /// The bytes to write at ``range``, so that the reference has another URL.
     package func written(_ url: String) -> [UInt8] {
-        escapes.reduce(Array(url.utf8)) { $1.write($0) }
+        var text = Array(url.utf8)
+        for escape in escapes { text = escape.write(text) }
+        return text
     }
 }
 
@@ -86,38 +88,65 @@ enum ReferenceEscape: Hashable, Sendable {
     /// The URL of a refresh, which ends at a quote.
     case refresh
 
+    /// The escapes of a URL that is a whole attribute, or a part of it. The arrays are made once.
+    static func ofAttribute(_ quote: MarkupTokenizer.Quote, isWhole: Bool) -> [ReferenceEscape] {
+        switch quote {
+        case .none: isWhole ? wholeBare : partBare
+        case .single: singleQuoted
+        case .double: doubleQuoted
+        }
+    }
+
+    private static let wholeBare = [ReferenceEscape.attribute(.none, isWhole: true)]
+    private static let partBare = [ReferenceEscape.attribute(.none, isWhole: false)]
+    private static let singleQuoted = [ReferenceEscape.attribute(.single, isWhole: false)]
+    private static let doubleQuoted = [ReferenceEscape.attribute(.double, isWhole: false)]
+
     func write(_ text: [UInt8]) -> [UInt8] {
         switch self {
         case .attribute(let quote, let isWhole): Self.attribute(text, quote, isWhole)
-        case .cssString: CSSEscape.encode(text)
-        case .cssURL: [UInt8(ascii: "\"")] + CSSEscape.encode(text) + [UInt8(ascii: "\"")]
+        case .cssString: CSSEscape.encode(text, isQuoted: false)
+        case .cssURL: CSSEscape.encode(text, isQuoted: true)
         case .candidate: Self.candidate(text)
         case .refresh: Array(PercentEscape.text(of: text) { $0 != 0x22 && $0 != 0x27 }.utf8)
         }
     }
 
     private static func attribute(_ text: [UInt8], _ quote: MarkupTokenizer.Quote, _ isWhole: Bool) -> [UInt8] {
-        var output: [UInt8] = []
-        output.reserveCapacity(text.count + 8)
         let isBare = quote == .none && !isWhole
-        if quote == .none, isWhole { output.append(UInt8(ascii: "\"")) }
-        for byte in text {
-            // Most bytes of a URL.
-            if byte.isAlphanumeric || byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
-                output.append(byte)
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "&"): output.append(contentsOf: "&amp;".utf8)
-            case UInt8(ascii: "\"") where quote != .single: output.append(contentsOf: "&quot;".utf8)
-            case UInt8(ascii: "'") where quote == .single || isBare: output.append(contentsOf: "&#39;".utf8)
-            case UInt8(ascii: "<"): output.append(contentsOf: "&lt;".utf8)
-            case UInt8(ascii: ">") where isBare: output.append(contentsOf: "&gt;".utf8)
-            case _ where isBare && byte.isSpace: output.append(contentsOf: "&#\(byte);".utf8)
-            default: output.append(byte)
-            }
+        let isQuoted = quote == .none && isWhole
+        var output = [UInt8]()
+        if isQuoted {
+            output.reserveCapacity(text.count + 2)
+            output.append(UInt8(ascii: "\""))
         }
-        if quote == .none, isWhole { output.append(UInt8(ascii: "\"")) }
+        // The bytes in front of this index are written. Most texts have no byte to escape.
+        var written = 0
+        let bytes = text.span
+        for index in bytes.indices {
+            let byte = bytes[index]
+            guard byte.mayNeedEscape else { continue }
+            let escape: StaticString
+            switch byte {
+            case UInt8(ascii: "&"): escape = "&amp;"
+            case UInt8(ascii: "\"") where quote != .single: escape = "&quot;"
+            case UInt8(ascii: "'") where quote == .single || isBare: escape = "&#39;"
+            case UInt8(ascii: "<"): escape = "&lt;"
+            case UInt8(ascii: ">") where isBare: escape = "&gt;"
+            case 0x09 where isBare: escape = "&#9;"
+            case 0x0a where isBare: escape = "&#10;"
+            case 0x0c where isBare: escape = "&#12;"
+            case 0x0d where isBare: escape = "&#13;"
+            case 0x20 where isBare: escape = "&#32;"
+            default: continue
+            }
+            output += text[written..<index]
+            output.append(contentsOf: UnsafeBufferPointer(start: escape.utf8Start, count: escape.utf8CodeUnitCount))
+            written = index + 1
+        }
+        guard written > 0 || isQuoted else { return text }
+        output += text[written...]
+        if isQuoted { output.append(UInt8(ascii: "\"")) }
         return output
     }
 
@@ -130,4 +159,10 @@ enum ReferenceEscape: Hashable, Sendable {
         return Array(repeating: escape, count: first).flatMap(\.self) + text[first..<text.count - last]
             + Array(repeating: escape, count: last).flatMap(\.self)
     }
+}
+
+extension UInt8 {
+    /// Whether an attribute may need the byte as a character reference.
+    @inline(__always)
+    fileprivate var mayNeedEscape: Bool { self <= 0x27 || self == UInt8(ascii: "<") || self == UInt8(ascii: ">") }
 }

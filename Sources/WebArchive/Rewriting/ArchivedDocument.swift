@@ -71,7 +71,9 @@ package struct ArchivedDocument: Sendable {
     package let title: String?
     /// The URLs to which the document refers, without duplicates, in its order. The destinations of links are included.
     package let found: [Found]
-    private let references: [(reference: Reference, destination: DocumentAddress.Destination)]
+    private let references: [Reference]
+    /// The meaning of each reference.
+    private let destinations: [DocumentAddress.Destination]
     private let fixes: [MarkupReferences.Fix]
     /// A URL that no browser loads.
     private static let nowhere = "about:invalid"
@@ -96,10 +98,10 @@ package struct ArchivedDocument: Sendable {
         switch format {
         case .html, .xml:
             let markup = MarkupReferences(text.span, isXML: format == .xml)
-            references = markup.references.map { ($0, address.resolve($0)) }
+            references = markup.references
             (fixes, title) = (markup.fixes, markup.title)
         case .css:
-            references = StyleReferences.references(in: text.span).map { ($0, address.resolve($0)) }
+            references = StyleReferences.references(in: text.span)
             (fixes, title) = ([], nil)
         case .manifest:
             names = ManifestReferences.urls(in: text).compactMap { WebURL($0, relativeTo: url) }
@@ -110,12 +112,15 @@ package struct ArchivedDocument: Sendable {
                 .compactMap { WebURL($0, relativeTo: url) }.map { Found(url: $0, kind: .script) }
             (references, fixes, title) = ([], [], nil)
         }
+        destinations = references.map { address.resolve($0) }
         var seen: Set<Found> = []
-        found =
-            (references.compactMap { reference, destination in
-                guard case .url(let url) = destination, reference.kind != .base else { return nil }
-                return Found(url: url, kind: reference.kind)
-            } + names).filter { seen.insert($0).inserted }
+        var found: [Found] = []
+        for (reference, destination) in zip(references, destinations) {
+            guard case .url(let url) = destination, reference.kind != .base else { continue }
+            let name = Found(url: url, kind: reference.kind)
+            if seen.insert(name).inserted { found.append(name) }
+        }
+        self.found = found + names.filter { seen.insert($0).inserted }
     }
 
     /// A module is imported by a URL, or by a path that begins with `/`, `./` or `../`. Other names need an import map.
@@ -130,11 +135,13 @@ package struct ArchivedDocument: Sendable {
     package func rewritten(_ replacement: (WebURL, Reference.Kind) -> String) -> [UInt8] {
         var index = 0
         let rewriting = Rewriting(
-            references.map(\.reference), fixes, isRewritten: { $0.kind == .style },
+            references, fixes, isRewritten: { $0.kind == .style },
             url: { reference in
                 defer { index += 1 }
-                switch references[index].destination {
-                case .url(let url): return replacement(url, reference.kind) + url.fragment
+                switch destinations[index] {
+                case .url(let url):
+                    let new = replacement(url, reference.kind)
+                    return url.fragment.isEmpty ? new : new + url.fragment
                 case .inert: return nil
                 case .unusable: return Self.nowhere
                 }

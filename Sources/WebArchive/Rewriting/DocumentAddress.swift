@@ -30,7 +30,8 @@ package struct DocumentAddress: Sendable {
         let mark = reference.text.utf8.first {
             $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?")
         }
-        if mark == UInt8(ascii: ":"), let scheme = WebURL.scheme(of: reference.text),
+        if mark == UInt8(ascii: ":"), !reference.text.hasPrefix("https://"),
+            let scheme = WebURL.scheme(of: reference.text),
             !Self.schemesOfServers.contains(scheme)
         {
             let isInert = Self.inertSchemes.contains(scheme) || reference.kind == .link || reference.kind == .form

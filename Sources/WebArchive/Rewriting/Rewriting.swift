@@ -8,15 +8,24 @@ package struct Rewriting: Sendable {
     /// Of edits that overlap, the one that begins first counts: for example the URLs in a `srcdoc` that is emptied. Of
     /// edits that begin together, the longer one counts, and of equal ones the first.
     package init(_ edits: [Edit]) {
-        var end = 0
-        let order = edits.indices.sorted {
-            let (left, right) = (edits[$0].range, edits[$1].range)
-            return (left.lowerBound, right.upperBound, $0) < (right.lowerBound, left.upperBound, $1)
+        // The edits of most documents. Sorting would take longer than the rest.
+        let isInOrder = edits.indices.dropFirst().allSatisfy { index in
+            let (last, next) = (edits[index - 1].range, edits[index].range)
+            return last.lowerBound < next.lowerBound && last.upperBound <= next.lowerBound
         }
-        self.edits = order.map { edits[$0] }.filter { edit in
-            guard edit.range.lowerBound >= end else { return false }
-            end = edit.range.upperBound
-            return true
+        guard !isInOrder else {
+            self.edits = edits
+            return
+        }
+        var end = 0
+        let order = edits.map(\.range).enumerated().sorted { left, right in
+            (left.element.lowerBound, right.element.upperBound, left.offset)
+                < (right.element.lowerBound, left.element.upperBound, right.offset)
+        }
+        self.edits = order.compactMap { index, range in
+            guard range.lowerBound >= end else { return nil }
+            end = range.upperBound
+            return edits[index]
         }
     }
 
@@ -28,6 +37,7 @@ package struct Rewriting: Sendable {
         url: (Reference) -> String?
     ) {
         var edits: [Edit] = []
+        edits.reserveCapacity(references.count + fixes.count)
         for reference in references {
             if let url = url(reference) {
                 edits.append(Edit(range: reference.range, replacement: reference.written(url)))
@@ -37,7 +47,7 @@ package struct Rewriting: Sendable {
             }
         }
         // A hint in a URL has no effect in the new URL.
-        self.init(edits + fixes)
+        self.init(fixes.isEmpty ? edits : edits + fixes)
     }
 
     /// Returns the changed document.
@@ -50,7 +60,8 @@ package struct Rewriting: Sendable {
             output += edit.replacement
             position = edit.range.upperBound
         }
-        return output + document[position...]
+        output += document[position...]
+        return output
     }
 
     /// Returns the changes that restore `document`, the original, from the changed document.

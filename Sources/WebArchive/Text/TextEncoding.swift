@@ -60,7 +60,7 @@ package struct TextEncoding: Hashable, Sendable {
 
     /// Returns the text in UTF-8. Bytes that are no text of this encoding become U+FFFD.
     package func decode(_ bytes: [UInt8]) -> [UInt8] {
-        if self == .utf8 { return Array(String(decoding: bytes, as: UTF8.self).utf8) }
+        if self == .utf8 { return bytes.isUTF8 ? bytes : Array(String(decoding: bytes, as: UTF8.self).utf8) }
         let isWindows = name.hasPrefix("CP125")
         return Self.convert(bytes, from: name, to: "UTF-8") { rest in
             // The web's Windows encodings have control characters at the codes that have no character.

@@ -3,21 +3,32 @@ import Primitives
 /// An absolute URL as a browser reads it (WHATWG URL §4.4), with the schemes http, https and ftp. The fragment is kept
 /// apart. Unlike ``CanonicalURL``, escapes stay as written, because an origin may tell them apart.
 package struct WebURL: Hashable, Sendable {
-    package let scheme: String
-    /// The host, with the port unless it is the scheme's default.
-    package let authority: String
-    /// Begins with a slash, without dot segments.
-    package let path: String
-    /// Begins with `?`; empty without a query.
-    package let query: String
+    /// The URL without its fragment, in ASCII. One text for all parts, because a document can have a hundred thousand
+    /// URLs.
+    package let text: String
     /// Begins with `#`; empty without a fragment.
     package let fragment: String
+    /// The lengths of ``scheme`` and ``origin``, and of the text without its query.
+    private let schemeEnd, authorityEnd, pathEnd: UInt16
 
-    /// The URL without its fragment.
-    package var text: String { scheme + "://" + authority + path + query }
-    package var origin: String { scheme + "://" + authority }
+    package var scheme: String { String(text.utf8.prefix(Int(schemeEnd)))! }
+    package var origin: String { String(text.utf8.prefix(Int(authorityEnd)))! }
+    /// The host, with the port unless it is the scheme's default.
+    package var authority: String { part(Int(schemeEnd) + 3..<Int(authorityEnd)) }
+    /// Begins with a slash, without dot segments.
+    package var path: String { part(Int(authorityEnd)..<Int(pathEnd)) }
+    /// Begins with `?`; empty without a query.
+    package var query: String { part(Int(pathEnd)..<length) }
     /// The bytes of ``text``.
-    var length: Int { scheme.utf8.count + 3 + authority.utf8.count + path.utf8.count + query.utf8.count }
+    var length: Int { text.utf8.count }
+
+    private func part(_ range: Range<Int>) -> String { text.utf8.span.text(range) }
+
+    package static func == (left: WebURL, right: WebURL) -> Bool {
+        left.text == right.text && left.fragment == right.fragment
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
     /// The default port; `nil` for a scheme that has no meaning here.
     private static func port(_ scheme: String) -> Int? {
@@ -35,80 +46,102 @@ package struct WebURL: Hashable, Sendable {
     /// The scheme of an absolute URL in lower case; `nil` for a relative URL.
     package static func scheme(of text: String) -> String? {
         let bytes = cleaned(text)
-        return endOfScheme(bytes[...]).map { String(decoding: bytes[..<$0], as: UTF8.self).lowercased() }
+        return endOfScheme(bytes.span).map { bytes.span.text(0..<$0).lowercased() }
     }
 
     /// Reads a URL, relative to `base`. The query of a document in another encoding than UTF-8 has that encoding. `nil`
     /// for another scheme, such as `data:` and `javascript:`, for user information, and for a text without a valid
     /// host.
     package init?(_ text: String, relativeTo base: WebURL? = nil, encoding: TextEncoding = .utf8) {
-        let input = Self.cleaned(text)
+        let cleaned = Self.cleaned(text)
+        let input = cleaned.span
         guard input.count <= Self.lengthLimit else { return nil }
-        var rest = input[...]
-        let hash = rest.firstIndex(of: UInt8(ascii: "#"))
-        fragment = hash.map { Self.escaped(rest[$0...], \.needsFragmentEscape) } ?? ""
-        if let hash { rest = rest[..<hash] }
+        let end = input.firstIndex(of: UInt8(ascii: "#"), from: 0) ?? input.count
+        fragment = end < input.count ? Self.escaped(end..<input.count, of: input, \.needsFragmentEscape) : ""
 
-        var scheme = base?.scheme
-        var hasAuthority = false
-        if let colon = Self.endOfScheme(rest) {
-            let name = String(decoding: rest[..<colon], as: UTF8.self).lowercased()
+        var output: [UInt8] = []
+        output.reserveCapacity(input.count + (base?.length ?? 0) + 16)
+        var start = 0
+        var scheme: String?
+        if let colon = Self.endOfScheme(input), colon < end {
+            let name = input.text(0..<colon).lowercased()
             guard Self.port(name) != nil else { return nil }
-            rest = rest[(colon + 1)...]
-            let slashes = rest.prefix { $0.isSlash }.count
+            start = colon + 1
+            let slashes = input.countOfSlashes(from: start, to: end)
             // `http:page` is relative to a base with the same scheme.
-            hasAuthority = slashes > 1 || name != scheme
-            scheme = name
-            if hasAuthority { rest = rest.dropFirst(slashes) }
-        } else if rest.prefix(2).allSatisfy(\.isSlash), rest.count > 1 {
-            hasAuthority = true
-            rest = rest.drop { $0.isSlash }
+            if slashes > 1 || name != base?.scheme {
+                scheme = name
+                start += slashes
+            }
+        } else if input.countOfSlashes(from: 0, to: end) > 1 {
+            guard let base else { return nil }
+            scheme = base.scheme
+            start = input.countOfSlashes(from: 0, to: end)
         }
-        guard let scheme else { return nil }
-        self.scheme = scheme
-
-        if hasAuthority {
-            let end = rest.firstIndex { $0.isSlash || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-            guard let authority = Self.authority(rest[..<end], scheme) else { return nil }
-            self.authority = authority
-            rest = rest[end...]
+        if let scheme {
+            var hostEnd = start
+            while hostEnd < end, !input[hostEnd].isSlash, input[hostEnd] != UInt8(ascii: "?") { hostEnd += 1 }
+            guard let authority = Self.authority(cleaned[start..<hostEnd], scheme) else { return nil }
+            output += scheme.utf8
+            output += "://".utf8
+            output += authority.utf8
+            schemeEnd = UInt16(scheme.utf8.count)
+            start = hostEnd
         } else {
             guard let base else { return nil }
-            authority = base.authority
+            base.append(0..<Int(base.authorityEnd), to: &output)
+            schemeEnd = base.schemeEnd
         }
-        let mark = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
-        let path = rest[..<mark]
-        if hasAuthority || path.first?.isSlash == true {
-            self.path = Self.path([], path)
-        } else if let base, path.isEmpty {
-            self.path = base.path
-        } else {
-            self.path = Self.path(Array((base?.path ?? "/").utf8), path)
+        // A longer authority cannot be counted.
+        guard output.count <= Self.lengthLimit else { return nil }
+        let root = output.count
+        authorityEnd = UInt16(root)
+        let mark = min(input.firstIndex(of: UInt8(ascii: "?"), from: start) ?? end, end)
+        if scheme == nil, let base, start == mark || !input[start].isSlash {
+            base.append(root..<Int(base.pathEnd), to: &output)
+            if start < mark {
+                while output[output.count - 1] != UInt8(ascii: "/") { output.removeLast() }
+                output.removeLast()
+            }
         }
-        if mark < rest.endIndex {
-            query = Self.escaped(encoding.encodingQuery(rest[mark...])[...], \.needsQueryEscape)
-        } else {
-            query = !hasAuthority && path.isEmpty ? base?.query ?? "" : ""
+        if scheme != nil || start < mark { Self.appendPath(start..<mark, of: input, root: root, to: &output) }
+        guard output.count <= Self.lengthLimit else { return nil }
+        pathEnd = UInt16(output.count)
+        if mark < end {
+            if encoding == .utf8 {
+                Self.escape(mark..<end, of: input, \.needsQueryEscape, to: &output)
+            } else {
+                let query = encoding.encodingQuery(cleaned[mark..<end])
+                Self.escape(0..<query.count, of: query.span, \.needsQueryEscape, to: &output)
+            }
+        } else if scheme == nil, start == mark, let base {
+            base.append(Int(base.pathEnd)..<base.length, to: &output)
         }
-        guard length <= Self.lengthLimit, fragment.utf8.count <= Self.lengthLimit else { return nil }
+        guard output.count <= Self.lengthLimit, fragment.utf8.count <= Self.lengthLimit else { return nil }
+        self.text = String(decoding: output, as: UTF8.self)
+    }
+
+    /// Appends a part of the text.
+    private func append(_ range: Range<Int>, to output: inout [UInt8]) {
+        text.utf8.span.extracting(range).withUnsafeBufferPointer { output.append(contentsOf: $0) }
     }
 
     /// Without surrounding white space and control characters, and without tabs and line ends anywhere.
     private static func cleaned(_ text: String) -> [UInt8] {
-        var bytes = Array(text.utf8.drop { $0 <= 0x20 })
+        var bytes = Array(text.utf8)
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        let first = bytes.firstIndex { $0 > 0x20 } ?? 0
+        if first > 0 { bytes.removeSubrange(..<first) }
         if bytes.contains(where: \.isTabOrLineEnd) { bytes.removeAll(where: \.isTabOrLineEnd) }
         return bytes
     }
 
     /// The index of the colon behind a scheme; `nil` for a relative URL.
-    private static func endOfScheme(_ bytes: ArraySlice<UInt8>) -> Int? {
-        guard let first = bytes.first, first.isLetter else { return nil }
-        let end = bytes.firstIndex {
-            !$0.isAlphanumeric && $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ".")
-        }
-        guard let end else { return nil }
-        return bytes[end] == UInt8(ascii: ":") ? end : nil
+    private static func endOfScheme(_ bytes: Span<UInt8>) -> Int? {
+        guard bytes.count > 0, bytes[0].isLetter else { return nil }
+        var end = 1
+        while end < bytes.count, bytes[end].isSchemeCharacter { end += 1 }
+        return end < bytes.count && bytes[end] == UInt8(ascii: ":") ? end : nil
     }
 
     private static func authority(_ bytes: ArraySlice<UInt8>, _ scheme: String) -> String? {
@@ -143,44 +176,39 @@ package struct WebURL: Hashable, Sendable {
         return text.lowercased()
     }
 
-    /// Appends a path to the directory of a base, and resolves dot segments, also those with escaped dots.
-    private static func path(_ base: [UInt8], _ path: ArraySlice<UInt8>) -> String {
+    /// Appends a path to the directory from `root` on, and resolves dot segments, also those with escaped dots. Each
+    /// segment is written with the slash in front of it.
+    private static func appendPath(_ path: Range<Int>, of bytes: Span<UInt8>, root: Int, to output: inout [UInt8]) {
         let slash = UInt8(ascii: "/")
-        var output: [UInt8] = []
-        output.reserveCapacity(base.count + path.count + 8)
-        // Each segment is written with the slash in front of it.
-        var starts: [Int] = []
-        if let last = base.lastIndex(of: slash) {
-            for index in 0..<last where base[index] == slash { starts.append(index) }
-            output += base[..<last]
-        }
-        var rest = path.first?.isSlash == true ? path.dropFirst() : path
+        var start = path.lowerBound
+        if start < path.upperBound, bytes[start].isSlash { start += 1 }
         while true {
-            let end = rest.firstIndex(where: \.isSlash) ?? rest.endIndex
-            let isLast = end == rest.endIndex
-            let dots = Self.dots(rest[..<end])
-            if dots == 2, let start = starts.popLast() { output.removeSubrange(start...) }
+            var end = start
+            while end < path.upperBound, !bytes[end].isSlash { end += 1 }
+            let dots = Self.dots(start..<end, of: bytes)
+            if dots == 2 {
+                while output.count > root, output.removeLast() != slash {}
+            }
             if dots == 0 {
-                starts.append(output.count)
                 output.append(slash)
-                escape(rest[..<end], \.needsPathEscape, into: &output)
-            } else if isLast {
+                escape(start..<end, of: bytes, \.needsPathEscape, to: &output)
+            } else if end == path.upperBound {
                 output.append(slash)
             }
-            if isLast { return String(decoding: output, as: UTF8.self) }
-            rest = rest[(end + 1)...]
+            guard end < path.upperBound else { return }
+            start = end + 1
         }
     }
 
     /// 1 for `.`, 2 for `..`, 0 for any other segment. `%2e` counts as a dot.
-    private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
-        var rest = segment
+    private static func dots(_ segment: Range<Int>, of bytes: Span<UInt8>) -> Int {
+        var index = segment.lowerBound
         var count = 0
-        while let first = rest.first, count < 3 {
-            if first == UInt8(ascii: ".") {
-                rest = rest.dropFirst()
-            } else if first == UInt8(ascii: "%"), rest.prefix(3).map(\.lowercased) == Array("%2e".utf8) {
-                rest = rest.dropFirst(3)
+        while index < segment.upperBound, count < 3 {
+            if bytes[index] == UInt8(ascii: ".") {
+                index += 1
+            } else if segment.upperBound - index >= 3, bytes.hasPrefix(ignoringCase: "%2e", at: index) {
+                index += 3
             } else {
                 return 0
             }
@@ -189,17 +217,30 @@ package struct WebURL: Hashable, Sendable {
         return count < 3 ? count : 0
     }
 
-    private static func escaped(_ bytes: ArraySlice<UInt8>, _ needsEscape: (UInt8) -> Bool) -> String {
+    private static func escaped(
+        _ range: Range<Int>, of bytes: Span<UInt8>, _ needsEscape: (UInt8) -> Bool
+    ) -> String {
         var output: [UInt8] = []
-        output.reserveCapacity(bytes.count)
-        escape(bytes, needsEscape, into: &output)
+        escape(range, of: bytes, needsEscape, to: &output)
         return String(decoding: output, as: UTF8.self)
     }
 
-    private static func escape(_ bytes: ArraySlice<UInt8>, _ needsEscape: (UInt8) -> Bool, into output: inout [UInt8]) {
-        for byte in bytes {
+    @inline(__always)
+    private static func escape(
+        _ range: Range<Int>, of bytes: Span<UInt8>, _ needsEscape: (UInt8) -> Bool, to output: inout [UInt8]
+    ) {
+        for index in range {
+            let byte = bytes[index]
             if needsEscape(byte) { PercentEscape.append(byte, to: &output) } else { output.append(byte) }
         }
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func countOfSlashes(from start: Int, to end: Int) -> Int {
+        var index = start
+        while index < end, self[index].isSlash { index += 1 }
+        return index - start
     }
 }
 
@@ -216,6 +257,10 @@ extension UInt8 {
         default: true
         }
     }
+    fileprivate var isSchemeCharacter: Bool {
+        isAlphanumeric || self == UInt8(ascii: "+") || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
+    }
+
     fileprivate var isTabOrLineEnd: Bool { self == 0x09 || self == 0x0a || self == 0x0d }
 
     /// The percent-encode sets of WHATWG URL §1.3.

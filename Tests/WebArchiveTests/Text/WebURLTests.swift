@@ -44,6 +44,21 @@ struct WebURLTests {
         #expect(url.fragment == "#c%20d")
     }
 
+    @Test("The parts of a URL that was resolved against a base are those of its text")
+    func parts() throws {
+        let base = try #require(WebURL("https://h.example:8080/a/b?c"))
+        for text in ["../d?e#f", "?e", "", "//i.example", "/d/", "https:d"] {
+            let url = try #require(WebURL(text, relativeTo: base))
+            #expect(url.scheme + "://" + url.authority + url.path + url.query == url.text)
+            #expect(url.origin == url.scheme + "://" + url.authority)
+            #expect(WebURL(url.text + url.fragment) == url)
+        }
+        let url = try #require(WebURL("../d?e#f", relativeTo: base))
+        #expect(url.authority == "h.example:8080")
+        #expect(url.path == "/d")
+        #expect(url.query == "?e")
+    }
+
     @Test("Without a base only an absolute URL is a URL")
     func absolute() {
         #expect(WebURL("/a") == nil)
