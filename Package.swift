@@ -126,7 +126,7 @@ let package = Package(
         .executableTarget(
             name: "LarderBenchmarks",
             dependencies: [
-                "TraceReplay", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "TraceReplay", "WebArchive", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Harness"),
 
@@ -168,7 +168,8 @@ let package = Package(
                 "DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
+        .testTarget(
+            name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "WebArchive", "TestSupport"]),
         .testTarget(
             name: "LarderTests",
             dependencies: ["Larder", "DiskCache", "HTTPCaching", "WebArchive", "Origin", "Primitives", "TestSupport"]),

@@ -4,14 +4,16 @@
 
    /SIZE/anything        SIZE bytes of text
    /json/SIZE/anything   a JSON string of SIZE bytes
-   /count                the number of requests of the two kinds above so far
+   /page/SIZE/NAME       an HTML document with 5 style sheets and 45 images of SIZE bytes each
+   /page/SIZE/NAME/FILE  a style sheet (FILE ends with .css) or an image; each target has another body
+   /count                the number of requests of the kinds above so far
 
-   Every size has one prepared response, so that misses measure the caches and not the origin. */
+   Except below /page, every size has one prepared response, so that misses measure the caches and not the origin. */
 #include "serve.h"
 
 #include <stdatomic.h>
 
-enum { SIZES = 64, LARGEST = 64 << 20 };
+enum { SIZES = 64, LARGEST = 64 << 20, PAGE_SHEETS = 5, PAGE_IMAGES = 45 };
 
 struct prepared {
     size_t size;
@@ -63,6 +65,69 @@ static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned sta
     return result;
 }
 
+/* Sends a body that the library frees. */
+static enum MHD_Result send_body(struct MHD_Connection *connection, char *body, size_t size, const char *type)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(size, body, MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        free(body);
+        return MHD_NO;
+    }
+    add_field(response, "Content-Type", type);
+    enum MHD_Result result = MHD_queue_response(connection, MHD_HTTP_OK, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* Fills the rest of a buffer of `size` bytes, which contains `used` bytes, with repetitions of a text. */
+static void fill(char *body, size_t used, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = used; i < size; i++) body[i] = text[(i - used) % length];
+}
+
+/* A document of about 25 KB, which names its resources by URLs relative to its own. */
+static enum MHD_Result send_page(struct MHD_Connection *connection, const char *name)
+{
+    static const char paragraph[] =
+        "<p class=\"text\">A page of a journal has some paragraphs between its pictures. Each of them is a few "
+        "sentences long, names <a href=\"/page/64/other\">another page</a> and has <em>words</em> in other type. The "
+        "length of a paragraph is that of paragraphs on the web, and none of its bytes changes in a replay.</p>\n";
+    size_t room = (sizeof paragraph + 256 + 2 * strlen(name)) * (PAGE_SHEETS + PAGE_IMAGES) + 1024, used = 0;
+    char *body = allocate(room);
+    used += (size_t)snprintf(body, room, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                             "<title>%s</title>\n", name);
+    for (int i = 0; i < PAGE_SHEETS; i++)
+        used += (size_t)snprintf(body + used, room - used, "<link rel=\"stylesheet\" href=\"%s/%d.css\">\n", name, i);
+    used += (size_t)snprintf(body + used, room - used, "</head>\n<body>\n");
+    for (int i = 0; i < PAGE_IMAGES; i++)
+        used += (size_t)snprintf(body + used, room - used,
+                                 "<figure class=\"picture\"><img src=\"%s/%d.png\" width=\"640\" height=\"480\" "
+                                 "alt=\"Picture %d\"></figure>\n%s", name, i, i, paragraph);
+    used += (size_t)snprintf(body + used, room - used, "</body>\n</html>\n");
+    return send_body(connection, body, used, "text/html; charset=utf-8");
+}
+
+/* A resource of a page. Its body begins with its target, so that captures share no bodies. */
+static enum MHD_Result send_resource(struct MHD_Connection *connection, const char *target, size_t size)
+{
+    size_t length = strlen(target);
+    int is_sheet = length > 4 && !strcmp(target + length - 4, ".css");
+    char *body = allocate(size + length + 8);
+    int used = snprintf(body, size + length + 8, is_sheet ? "/*%s*/" : "%s", target);
+    if ((size_t)used < size) fill(body, (size_t)used, size, is_sheet ? "p { margin: 0 auto }\n" : "picture ");
+    return send_body(connection, body, size, is_sheet ? "text/css" : "image/png");
+}
+
+static enum MHD_Result answer_page(struct MHD_Connection *connection, const char *target)
+{
+    char *name;
+    unsigned long size = strtoul(target + 6, &name, 10);
+    if (*name != '/' || size > LARGEST) return send_text(connection, MHD_HTTP_NOT_FOUND, "no such thing\n");
+    atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed);
+    return strchr(name + 1, '/') ? send_resource(connection, target, size) : send_page(connection, name + 1);
+}
+
 static enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *target, const char *method,
                               const char *version, const char *data, size_t *size, void **state)
 {
@@ -80,6 +145,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
         snprintf(text, sizeof text, "%ld\n", atomic_load(&requests));
         return send_text(connection, MHD_HTTP_OK, text);
     }
+    if (!strncmp(target, "/page/", 6)) return answer_page(connection, target);
     int json = !strncmp(target, "/json/", 6);
     const char *digits = target + (json ? 6 : 1);
     char *end;

@@ -68,6 +68,26 @@ struct ReadmeSectionTests {
         #expect(text.contains("of the process: \(connection); 3 MiB in all, with the memory tier (10 entries).\n"))
     }
 
+    @Test("The line for pages shows captures, hits of replays, and the rewriting of ordinary documents")
+    func pages() {
+        let captures = Row(
+            group: "captures, 50 resources of 1 KiB", name: "Larder POST /pages",
+            values: [.pagesPerSecond: Series([81.25])!])
+        let ordinary = Row(
+            group: Pages.ordinaryDocuments, name: "article", values: [.rewrittenPerSecond: Series([250e6])!])
+        let hostile = Row(group: "hostile", name: "1 MB of <", values: [.rewrittenPerSecond: Series([100e6])!])
+        let text = ReadmeSection([
+            report("pages", [captures, row("hits, images of 1 KiB", Pages.replay, 0.5), ordinary, hostile])
+        ]).text
+        #expect(
+            text.contains(
+                """
+                - **Pages**: static captures in pages/s 81.2 (50 resources of 1 KiB); hits of replays in requests/s as a \
+                ratio to hits of /entries 0.50 (images of 1 KiB); documents rewritten in one thread in MB/s 250 (article).
+
+                """))
+    }
+
     @Test("A README section without measured figures is empty")
     func empty() {
         #expect(ReadmeSection([]).text.isEmpty)

@@ -60,7 +60,7 @@ enum KeySequence: String, CaseIterable {
 }
 
 /// SplitMix64, a small generator that yields the same numbers on every machine.
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

@@ -3,6 +3,7 @@ import Foundation
 /// A measured quantity. Values are in the base unit: seconds, bytes, counts.
 enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     case requestsPerSecond, entriesPerSecond, storesPerSecond, readsPerSecond, startSeconds, instructionsPerRequest
+    case pagesPerSecond, rewrittenPerSecond, secondsPerMegabyte
     case p50, p99, p999, cpuPerRequest, peakMemory, anonymousMemory, memoryPerConnection, runs
     case objectMisses, byteMisses, policyMemory, pinned, pinnedLost
     case originRequests, failures
@@ -20,6 +21,9 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .entriesPerSecond: "entries/s"
         case .storesPerSecond: "stored/s"
         case .readsPerSecond: "read/s"
+        case .pagesPerSecond: "pages/s"
+        case .rewrittenPerSecond: "rewritten"
+        case .secondsPerMegabyte: "time a MB"
         case .startSeconds: "to the first hit"
         case .memoryPerConnection: "memory a connection"
         case .instructionsPerRequest: "instructions a request"
@@ -37,8 +41,9 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     /// The unit that ``text(_:)`` writes.
     var unit: String {
         switch self {
-        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond: "/s"
-        case .p50, .p99, .p999, .startSeconds: "ms"
+        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .pagesPerSecond: "/s"
+        case .rewrittenPerSecond: "MB/s"
+        case .p50, .p99, .p999, .startSeconds, .secondsPerMegabyte: "ms"
         case .cpuPerRequest: "µs"
         case .peakMemory, .anonymousMemory: "MiB"
         case .memoryPerConnection: "KiB"
@@ -51,7 +56,9 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     /// Whether a higher value is better. `nil` if a higher value is neither better nor worse.
     var isMoreBetter: Bool? {
         switch self {
-        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond: true
+        case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .pagesPerSecond,
+            .rewrittenPerSecond:
+            true
         case .originRequests, .runs, .pinned: nil
         default: false
         }
@@ -80,6 +87,9 @@ enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
         case .requestsPerSecond, .entriesPerSecond, .storesPerSecond, .readsPerSecond, .instructionsPerRequest,
             .originRequests, .runs, .failures, .pinned, .pinnedLost:
             String(format: "%.0f", value)
+        case .pagesPerSecond: String(format: "%.1f", value)
+        case .secondsPerMegabyte: String(format: "%.1f", value * 1e3)
+        case .rewrittenPerSecond: String(format: "%.0f", value / 1e6)
         case .p50, .p99, .p999: String(format: value < 1e-3 ? "%.4f" : "%.2f", value * 1e3)
         case .startSeconds: String(format: "%.0f", value * 1e3)
         case .cpuPerRequest: String(format: "%.1f", value * 1e6)

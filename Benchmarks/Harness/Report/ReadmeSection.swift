@@ -1,8 +1,8 @@
 import Foundation
 
-/// The results in the repository's README: the plot of the hits, and a line each for hits, misses, the disk and memory.
-/// The section is made of the reports, stands between two marks, and is not written by hand. ``Report/writeIndex(of:)``
-/// writes the tables.
+/// The results in the repository's README: the plot of the hits, and a line each for hits, misses, the disk, pages and
+/// memory. The section is made of the reports, stands between two marks, and is not written by hand.
+/// ``Report/writeIndex(of:)`` writes the tables.
 struct ReadmeSection {
     static let opening = "<!-- benchmarks: written by scripts/bench, not by hand -->"
     static let closing = "<!-- end of benchmarks -->"
@@ -11,7 +11,7 @@ struct ReadmeSection {
 
     init(_ reports: [Report]) {
         let figures = [
-            Self.hits(reports), Self.misses(reports), Self.disk(reports), Self.memory(reports),
+            Self.hits(reports), Self.misses(reports), Self.disk(reports), Self.pages(reports), Self.memory(reports),
         ].compactMap { $0 }
         guard !figures.isEmpty else {
             text = ""
@@ -58,6 +58,28 @@ struct ReadmeSection {
         return "- **Disk**, in requests/s: \(figures.joined(separator: "; "))."
     }
 
+    private static func pages(_ reports: [Report]) -> String? {
+        let all = rows(reports, in: Pages.name)
+        var figures: [String] = []
+        let captures = all.compactMap { row in
+            row.values[.pagesPerSecond].map {
+                "\(Metric.pagesPerSecond.text($0.median)) (\(row.group.dropFirst(Pages.captures.count)))"
+            }
+        }
+        if !captures.isEmpty { figures.append("static captures in pages/s \(captures.joined(separator: ", "))") }
+        if let hits = ratios(reports, of: Pages.replay, in: Pages.name, group: Pages.hits) {
+            figures.append("hits of replays in requests/s as a ratio to hits of /entries \(hits)")
+        }
+        let rates = all.filter { $0.group == Pages.ordinaryDocuments }.compactMap { row in
+            row.values[.rewrittenPerSecond].map { "\(Metric.rewrittenPerSecond.text($0.median)) (\(row.name))" }
+        }
+        if !rates.isEmpty {
+            figures.append("documents rewritten in one thread in MB/s \(rates.joined(separator: ", "))")
+        }
+        guard !figures.isEmpty else { return nil }
+        return "- **Pages**: \(figures.joined(separator: "; "))."
+    }
+
     private static func memory(_ reports: [Report]) -> String? {
         var figures: [String] = []
         for row in rows(reports, in: Connections.name) where row.name.hasPrefix("Larder") {
@@ -93,7 +115,7 @@ struct ReadmeSection {
 
     /// The conditions that a reader must know to judge the figures, and the place of all figures.
     private static func conditions(_ reports: [Report]) -> String {
-        let quoted = [Hits.name, Fill.name, Disk.name, Connections.name]
+        let quoted = [Hits.name, Fill.name, Disk.name, Pages.name, Connections.name]
         var runs: [String] = []
         for report in reports where quoted.contains(report.part) {
             let machine = report.machine

@@ -15,6 +15,6 @@ protocol BenchmarkPart: Sendable {
 /// `fill` runs before the parts that remove a million files at their end. For up to six minutes after such a removal,
 /// ext4 examines each freed inode before it allocates an inode, and creating files is many times as slow.
 let allParts: [any BenchmarkPart.Type] = [
-    Hits.self, Instructions.self, Fill.self, Disk.self, Connections.self, Listeners.self, Mixed.self, Start.self,
-    Listing.self, Storage.self, Eviction.self,
+    Hits.self, Instructions.self, Fill.self, Disk.self, Connections.self, Listeners.self, Mixed.self, Pages.self,
+    Start.self, Listing.self, Storage.self, Eviction.self,
 ]
