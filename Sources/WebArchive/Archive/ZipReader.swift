@@ -1,7 +1,8 @@
 import CCompression
 
 /// Reads the directory and the files of a ZIP file, also with ZIP64. Names are only compared, and never become paths.
-/// Reads by a closure, so that the type needs no I/O of its own.
+/// Reads by a closure, so that the type needs no I/O of its own. Files that overlap are refused, because a small ZIP
+/// file could name the same data many times.
 package struct ZipReader {
     /// A file in the ZIP file, as the directory describes it.
     package struct File: Hashable, Sendable {
@@ -12,6 +13,8 @@ package struct ZipReader {
         fileprivate let isDeflated: Bool
         fileprivate let checksum: UInt32
         fileprivate let header: Int64
+        /// The beginning of the next file or of the directory.
+        fileprivate var end: Int64 = 0
     }
 
     /// The reason for which the ZIP file, or one of its files, cannot be read.
@@ -52,7 +55,7 @@ package struct ZipReader {
         }
         guard size <= Self.directoryLimit else { throw Problem.tooLarge }
         guard start + size <= length else { throw Problem.malformed("the ZIP directory is outside the file") }
-        files = try Self.files(Numbers(try source(start, Int(size))), length)
+        files = try Self.apart(try Self.files(Numbers(try source(start, Int(size))), length), directory: start)
     }
 
     package func file(_ name: String) -> File? { files.first { $0.name == name } }
@@ -60,13 +63,13 @@ package struct ZipReader {
     /// Passes the decompressed data of a file to `use`, in pieces. Throws ``Problem/tooLarge`` beyond `limit` bytes,
     /// and ``Problem/malformed(_:)`` if the data differ from the directory.
     package func read(_ file: File, limit: Int64, _ use: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let header = Numbers(try source(file.header, 30))
-        guard header.count == 30, header.uint32(0) == 0x0403_4b50 else {
+        let header = Numbers(try source(file.header, Int(Self.headerLength)))
+        guard header.count == Self.headerLength, header.uint32(0) == 0x0403_4b50 else {
             throw Problem.malformed("a file has no header")
         }
-        var offset = file.header + 30 + Int64(header.uint16(26)) + Int64(header.uint16(28))
+        var offset = file.header + Self.headerLength + Int64(header.uint16(26)) + Int64(header.uint16(28))
         let end = offset + file.storedSize
-        guard end <= length else { throw Problem.malformed("a file ends outside the ZIP file") }
+        guard end <= file.end else { throw Self.overlap }
         let inflater = file.isDeflated ? Inflater() : nil
         var (size, checksum) = (Int64(0), UInt(0))
         func pass(_ bytes: UnsafeRawBufferPointer) throws {
@@ -86,6 +89,23 @@ package struct ZipReader {
         guard size == file.size, UInt32(truncatingIfNeeded: checksum) == file.checksum else {
             throw Problem.malformed("the data of \(file.name) differ from its checksum")
         }
+    }
+
+    private static let overlap = Problem.malformed("the files of the ZIP file overlap")
+    /// The bytes of a file's header without its name and its extra field.
+    private static let headerLength: Int64 = 30
+
+    /// Returns the files with their ends. Throws if the data of a file reach into the next file or the directory.
+    private static func apart(_ files: [File], directory: Int64) throws -> [File] {
+        var (files, end) = (files, directory)
+        for index in files.indices.sorted(by: { files[$0].header > files[$1].header }) {
+            let file = files[index]
+            // The lengths of the name and of the extra field are known when the file is read.
+            guard file.header + headerLength + file.storedSize <= end else { throw overlap }
+            files[index].end = end
+            end = file.header
+        }
+        return files
     }
 
     private static func offset(_ number: UInt64, _ length: Int64) throws -> Int64 {

@@ -76,6 +76,23 @@ struct ZipTests {
         }
     }
 
+    @Test("Files that share their data, or reach into the next file or the directory, are refused")
+    func overlap() throws {
+        let file = Self.zip([("a", Array("hello".utf8)), ("b", Array("hello".utf8))])
+        let directory = try #require(file.indices.first { file[$0...].starts(with: [0x50, 0x4b, 1, 2]) })
+        let second = try #require(file.indices.last { file[$0...].starts(with: [0x50, 0x4b, 1, 2]) })
+        let problem = ZipReader.Problem.malformed("the files of the ZIP file overlap")
+        // The place of a file is the last number of its ZIP64 field.
+        var shared = file
+        shared.replaceSubrange(second + 46 + 1 + 20..<second + 46 + 1 + 28, with: Array(repeating: 0, count: 8))
+        #expect(throws: problem) { try Self.reader(shared) }
+        // The extra field of the first file becomes longer than the rest of the file.
+        var longer = file
+        longer[28] = UInt8(directory)
+        #expect(throws: problem) { try Self.data("a", in: longer) }
+        #expect(try Self.data("b", in: longer) == Array("hello".utf8))
+    }
+
     @Test("A file with random damage is read or refused", arguments: 1...300)
     func damage(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
