@@ -19,6 +19,9 @@ extension DiskCache {
         return Reservation(store, pinned: nil, parts: parts, writer: writer)
     }
 
+    /// Room for a temporary file on the file system of the cache. Takes no room yet.
+    package func makeTemporaryRoom() -> TemporaryRoom { TemporaryRoom(parts: parts, writer: writer) }
+
     /// Changes metadata; `nil` leaves a value as it is. The `ttl` counts from now; with zero or less the entry is stale
     /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags; a
     /// `staleAllowance` below the entry's has no effect. `condition` gets the entry at the instant of the change, and
