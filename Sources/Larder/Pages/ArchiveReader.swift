@@ -5,21 +5,29 @@ import WebArchive
 /// Reads the records of a WARC file, plain or compressed, or of all WARC files within a WACZ file. Names in a WACZ file
 /// are only compared, and never become paths.
 struct ArchiveReader {
-    /// The most bytes of all records when decompressed, and of the list of pages.
+    /// The most bytes of the records of all WARC files together, when decompressed.
     static let limit: Int64 = 8 << 30
+    /// The most bytes of the list of pages.
     private static let pagesLimit: Int64 = 4 << 20
     private static let pieceLength = 256 << 10
     private let file: ArchiveFile
     private let zip: ZipReader?
+    private let limit: Int64
+    private let isCancelled: @Sendable () -> Bool
 
-    /// Throws ``PageError``.
-    init(_ file: ArchiveFile) throws {
+    /// `isCancelled` is called for each piece; `true` ends the reading with ``PageError/cancelled``. Throws
+    /// ``PageError``.
+    init(
+        _ file: ArchiveFile, limit: Int64 = Self.limit, isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) throws {
         self.file = file
+        self.limit = limit
+        self.isCancelled = isCancelled
         let isZip = try file.read(0, 4) == [0x50, 0x4b, 0x03, 0x04]
         do {
             zip = isZip ? try ZipReader(length: file.length) { try file.read($0, $1) } : nil
         } catch let problem as ZipReader.Problem {
-            throw Self.error(problem)
+            throw PageError(problem, limit: limit)
         }
     }
 
@@ -27,7 +35,7 @@ struct ArchiveReader {
     func page() throws -> String? {
         if let zip, let file = zip.file("pages/pages.jsonl") {
             var text: [UInt8] = []
-            try Self.mapping { try zip.read(file, limit: Self.pagesLimit) { text += $0 } }
+            try read(file, of: zip, limit: Self.pagesLimit) { text += $0 }
             for line in text.split(separator: .lineFeed) {
                 if let json = try? JSON(parsing: Array(line)), let url = json["url"]?.stringValue { return url }
             }
@@ -60,7 +68,7 @@ struct ArchiveReader {
     /// Passes the parts of all records to `use`. Throws ``PageError``, and the errors of `use`.
     func records(_ use: @escaping (WARCParser.Part) throws -> Void) throws {
         guard let zip else {
-            return try readArchive(use) { pass in
+            _ = try readArchive(limit: limit, use) { pass in
                 var offset: Int64 = 0
                 while offset < file.length {
                     let piece = try file.read(offset, Self.pieceLength)
@@ -68,26 +76,37 @@ struct ArchiveReader {
                     offset += Int64(piece.count)
                 }
             }
+            return
         }
         let archives = zip.files.filter { file in
             file.name.hasPrefix("archive/") && (file.name.hasSuffix(".warc") || file.name.hasSuffix(".warc.gz"))
         }
         guard !archives.isEmpty else { throw PageError.archive("the ZIP file has no file archive/NAME.warc.gz") }
+        // A file may be compressed twice, by ZIP and by gzip. Both sums are limited.
+        var (unzipped, decompressed) = (limit, limit)
         for archive in archives {
-            try readArchive(use) { pass in
-                try Self.mapping { try zip.read(archive, limit: Self.limit, pass) }
+            decompressed -= try readArchive(limit: decompressed, use) { pass in
+                try read(archive, of: zip, limit: unzipped, pass)
             }
+            unzipped -= archive.size
         }
     }
 
+    /// Returns the decompressed bytes of the WARC file.
     private func readArchive(
-        _ use: @escaping (WARCParser.Part) throws -> Void,
+        limit: Int64, _ use: @escaping (WARCParser.Part) throws -> Void,
         _ source: (@escaping (UnsafeRawBufferPointer) throws -> Void) throws -> Void
-    ) throws {
-        let gzip = GzipReader(limit: Self.limit)
+    ) throws -> Int64 {
+        let gzip = GzipReader(limit: limit)
         var parser = WARCParser()
-        try source { bytes in
-            try gzip.read(bytes, { Self.error($0) as any Error }) { bytes throws(any Error) in
+        let (tooLarge, damaged) = (
+            PageError.archiveTooLarge(limit: self.limit), PageError.archive("the compressed data are damaged")
+        )
+        try source { [isCancelled] bytes in
+            // A piece that is compressed again may become a thousand times as long.
+            if isCancelled() { throw PageError.cancelled }
+            try gzip.read(bytes, { ($0 == .tooLarge ? tooLarge : damaged) as any Error }) { bytes throws(any Error) in
+                if isCancelled() { throw PageError.cancelled }
                 try parser.parse(bytes, { PageError.archive($0.reason) as any Error }) { part throws(any Error) in
                     try use(part)
                 }
@@ -95,24 +114,25 @@ struct ArchiveReader {
         }
         guard gzip.isComplete else { throw PageError.archive("the file ends within a record") }
         do { try parser.finish() } catch { throw PageError.archive(error.reason) }
+        return gzip.length
     }
 
-    private static func error(_ problem: GzipReader.Problem) -> PageError {
-        problem == .tooLarge ? .archiveTooLarge(limit: limit) : .archive("the compressed data are damaged")
-    }
-
-    private static func error(_ problem: ZipReader.Problem) -> PageError {
-        switch problem {
-        case .malformed(let reason): .archive(reason)
-        case .tooLarge: .archiveTooLarge(limit: limit)
+    private func read(
+        _ file: ZipReader.File, of zip: ZipReader, limit: Int64, _ use: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        do {
+            try zip.read(file, limit: limit, use)
+        } catch let problem as ZipReader.Problem {
+            throw PageError(problem, limit: self.limit)
         }
     }
+}
 
-    private static func mapping(_ body: () throws -> Void) throws {
-        do {
-            try body()
-        } catch let problem as ZipReader.Problem {
-            throw error(problem)
+extension PageError {
+    fileprivate init(_ problem: ZipReader.Problem, limit: Int64) {
+        switch problem {
+        case .malformed(let reason): self = .archive(reason)
+        case .tooLarge: self = .archiveTooLarge(limit: limit)
         }
     }
 }

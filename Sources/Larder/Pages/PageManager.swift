@@ -54,6 +54,7 @@ package final class PageManager: Sendable {
     let tools: FetchTools
     /// For ``ArchiveFile``s.
     private let directory: String
+    private let archives = ArchivePlaces()
     let events: NamespaceEvents
     private let schemes: Set<String>
     /// `nil`: this server has no browser.
@@ -183,15 +184,30 @@ package final class PageManager: Sendable {
         return found.withLock(\.self)
     }
 
-    /// Makes a file for an archive that a caller sends. It takes at most a quarter of the disk limit.
-    package func makeArchive() throws(PageError) -> ArchiveFile {
-        try ArchiveFile(in: directory, limit: max(tools.cache.diskLimit / 4, 1))
+    /// Makes a file for an archive that a caller sends. The file takes at most a quarter of the disk limit, and counts
+    /// against the limit and the reserve until it is released. Throws ``PageError/tooManyArchives(limit:)`` while
+    /// other archives are being received, searched or imported, and the error of the cache if an archive of `length`
+    /// bytes has no room. `nil`: the length is not known.
+    package func makeArchive(length: Int64? = nil) throws(PageError) -> ArchiveFile {
+        guard let place = archives.take() else { throw .tooManyArchives(limit: archives.limit) }
+        let limit = max(tools.cache.diskLimit / 4, 1)
+        let file = try ArchiveFile(in: directory, limit: limit, room: tools.cache.makeTemporaryRoom(), place: place)
+        if let length { try file.expect(length) }
+        return file
     }
 
-    /// Returns the URL of the page in an archive. Reads the archive, which may take long.
-    package func page(in archive: ArchiveFile) throws(PageError) -> String {
+    /// Returns the URL of the page in an archive. Reads the archive, which may take long. Throws
+    /// ``PageError/cancelled`` when `isCancelled` returns `true`, and ``PageError/stopping`` after ``stop()``.
+    package func page(
+        in archive: ArchiveFile, isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) throws(PageError) -> String {
         do {
-            if let url = try ArchiveReader(archive).page() { return url }
+            let reader = try ArchiveReader(archive) { [self] in
+                isCancelled() || state.withLock { $0.isStopping }
+            }
+            if let url = try reader.page() { return url }
+        } catch PageError.cancelled {
+            throw isCancelled() ? .cancelled : .stopping
         } catch let error as PageError {
             throw error
         } catch {

@@ -112,6 +112,8 @@ package enum PageError: Error, Hashable, Sendable {
     case otherVisit
     /// Too many captures run or wait, or wait with too long documents.
     case busy
+    /// Too many archives are being received or imported.
+    case tooManyArchives(limit: Int)
     /// A cancelled or purged capture of the page has not ended yet.
     case ending
     case stopping
@@ -139,6 +141,7 @@ extension PageError: CustomStringConvertible {
             "a capture of this page is running with other html, headers, cookies, mode, viewport or archive; wait for "
                 + "its end, or cancel it with DELETE"
         case .busy: "too many captures are running or waiting; try again later"
+        case .tooManyArchives(let limit): "\(limit) archives are being imported, which is the limit; try again later"
         case .ending: "a cancelled capture of this page has not ended yet; try again in a moment"
         case .stopping: "the server is stopping"
         case .cancelled: "the capture was cancelled"

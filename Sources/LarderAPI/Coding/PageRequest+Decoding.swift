@@ -90,7 +90,7 @@ extension Problem {
         case .schemeRefused: self.init(403, error.description, pointer: "/url")
         case .noBrowser: self.init(501, error.description, pointer: "/mode")
         case .otherVisit: self.init(409, error.description)
-        case .busy, .ending: self.init(503, error.description)
+        case .busy, .tooManyArchives, .ending: self.init(503, error.description)
         case .stopping: self = .stopping
         case .document(.refused, _): self.init(403, error.description, pointer: "/url")
         case .document(.timedOut, _): self.init(504, error.description)

@@ -36,10 +36,13 @@ final class ArchiveUpload: BodySink {
         if case .failed(let error) = call.exchange.body {
             throw (error as? PageError).map { Problem($0) } ?? .invalid("the body could not be read: \(error)")
         }
-        // To find the page, a long archive may have to be read.
+        // To find the page, a long archive may have to be read, which ends when the client goes away.
+        let hasLeft = Flag()
+        if url == nil { call.exchange.onHangUp { hasLeft.set() } }
         Self.queue.async { [self] in
             do throws(PageError) {
-                let page = if let url { url } else { try canonical(try namespace.pages.page(in: file)) }
+                let page =
+                    if let url { url } else { try canonical(try namespace.pages.page(in: file) { hasLeft.isSet }) }
                 _ = try namespace.pages.capture(request(page), completion: respond)
             } catch {
                 call.respond(Problem(error))
@@ -51,6 +54,4 @@ final class ArchiveUpload: BodySink {
         guard let url = try? CanonicalURL(text) else { throw .noPage }
         return url
     }
-
-    var archive: ArchiveFile { file }
 }

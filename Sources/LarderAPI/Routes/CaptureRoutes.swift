@@ -84,7 +84,7 @@ struct CaptureRoutes: Sendable {
         if pinned != nil { try head.visitor.check(.write) }
         let file: ArchiveFile
         do throws(PageError) {
-            file = try head.namespace.pages.makeArchive()
+            file = try head.namespace.pages.makeArchive(length: head.request.declaredLength)
         } catch {
             throw Problem(error)
         }

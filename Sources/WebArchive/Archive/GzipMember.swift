@@ -61,7 +61,8 @@ package final class GzipReader {
     private var form = Form.unknown
     private var beginning: [UInt8] = []
     private var isWithinMember = false
-    private var length: Int64 = 0
+    /// The decompressed bytes so far.
+    package private(set) var length: Int64 = 0
     private let limit: Int64
 
     /// `limit`: the most decompressed bytes.

@@ -237,4 +237,74 @@ struct ArchiveTests {
             #expect(throws: PageError.noPage) { try fixture.manager.page(in: empty) }
         }
     }
+
+    /// A record with one block of spaces, which becomes a thousandth of its length.
+    private static func spaces(_ length: Int, _ kind: WARCRecord.Kind = .metadata) -> [UInt8] {
+        let gzip = GzipMember()
+        var file: [UInt8] = []
+        let record =
+            WARCWriter.head(kind, [], length: Int64(length)) + Array(repeating: 0x20, count: length) + WARCWriter.end
+        record.withUnsafeBytes { gzip.compress($0, into: &file) }
+        gzip.finish(into: &file)
+        return file
+    }
+
+    @Test("All WARC files in a ZIP file have one limit")
+    func limit() async throws {
+        try await withFixture { fixture async throws in
+            var zip = ZipWriter(date: (0, 0))
+            var output: [UInt8] = []
+            for name in ["archive/a.warc.gz", "archive/b.warc.gz"] {
+                let file = Self.spaces(600_000)
+                output += zip.begin(name)
+                file.withUnsafeBytes { zip.count($0) }
+                output += file + zip.end()
+            }
+            let archive = try fixture.archive(output + zip.finish())
+            try ArchiveReader(archive, limit: 1_300_000).records { _ in }
+            #expect(throws: PageError.archiveTooLarge(limit: 1_000_000)) {
+                try ArchiveReader(archive, limit: 1_000_000).records { _ in }
+            }
+            #expect(throws: PageError.archiveTooLarge(limit: 1_000_000)) {
+                try ArchiveReader(archive, limit: 1_000_000).page()
+            }
+        }
+    }
+
+    @Test("The search for the page of an archive ends when it is cancelled, and when the server stops")
+    func cancelledSearch() async throws {
+        try await withFixture { fixture async throws in
+            let archive = try fixture.archive(Self.spaces(8 << 20))
+            let calls = Locked(0)
+            #expect(throws: PageError.cancelled) {
+                try fixture.manager.page(in: archive) {
+                    calls.withLock { calls in
+                        calls += 1
+                        return calls > 3
+                    }
+                }
+            }
+            // The search has not read the rest, which has 128 pieces.
+            #expect(calls.withLock(\.self) < 9)
+            #expect(throws: PageError.noPage) { try fixture.manager.page(in: archive) }
+            fixture.manager.stop()
+            #expect(throws: PageError.stopping) { try fixture.manager.page(in: archive) }
+        }
+    }
+
+    @Test("An archive takes a place and room on disk until it is released")
+    func places() async throws {
+        try await withFixture { fixture async throws in
+            let before = fixture.cache.takenDiskBytes.all
+            var archives = try (0..<16).map { _ in try fixture.archive(Array(repeating: 0, count: 1000)) }
+            #expect(fixture.cache.takenDiskBytes.all == before + 16_000)
+            #expect(throws: PageError.tooManyArchives(limit: 16)) { try fixture.manager.makeArchive() }
+            archives.removeLast()
+            #expect(fixture.cache.takenDiskBytes.all == before + 15_000)
+            _ = try fixture.manager.makeArchive()
+            #expect(throws: PageError.self) { try fixture.manager.makeArchive(length: .max / 2) }
+            archives = []
+            #expect(fixture.cache.takenDiskBytes.all == before)
+        }
+    }
 }
