@@ -1,6 +1,8 @@
 """Archives that no careful program writes."""
 
+import base64
 import gzip
+import hashlib
 import struct
 import zipfile
 import zlib
@@ -47,6 +49,16 @@ def revisit(url, **fields):
         **{name.replace("_", "-"): value for name, value in fields.items()}})
 
 
+def sha1(data):
+    """Returns the value of a digest field as most programs write it."""
+    return f"sha1:{base64.b32encode(hashlib.sha1(data).digest()).decode()}"
+
+
+def digested(url, body, digest, fields=None):
+    """Returns a response record with a digest of its body."""
+    return record("response", url, message(body, fields), {"WARC-Payload-Digest": digest})
+
+
 def zip_of(files):
     """Returns a ZIP file, with names as they are."""
     output = BytesIO()
@@ -90,19 +102,20 @@ class Bomb:
             file.writestr("archive/data.warc.gz", self.gzip())
         return output.getvalue()
 
-    def overlapping(self, count):
-        """Returns a ZIP file with `count` files in its directory, all with the same data."""
-        name = b"archive/0.warc"
+    def zip(self, count, overlap=False):
+        """Returns a ZIP file with `count` files. With `overlap`, all of them have the same place."""
         numbers = (self.checksum(), len(self.data), self.size)
-        local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, 0, 8, 0, 0, *numbers, len(name), 0) + name
-        directory = b""
+        files, directory = b"", b""
         for number in range(count):
             name = f"archive/{number}.warc".encode()
+            place = 0 if overlap else len(files)
+            if place == len(files):
+                files += struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, 0, 8, 0, 0, *numbers, len(name), 0) + name
+                files += self.data
             directory += struct.pack(
-                "<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 8, 0, 0, *numbers, len(name), 0, 0, 0, 0, 0, 0) + name
-        end = struct.pack(
-            "<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), len(local) + len(self.data), 0)
-        return local + self.data + directory + end
+                "<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 8, 0, 0, *numbers, len(name), 0, 0, 0, 0, 0, place) + name
+        end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), len(files), 0)
+        return files + directory + end
 
 
 COMPRESSED = gzip.compress(GOOD)
@@ -138,42 +151,77 @@ REFUSED = {
     "a page that is missing": (
         zip_of({"archive/a.warc": GOOD, "pages/pages.jsonl": '{"url": "http://h.example/"}'}), "has no response for"),
     "a long list of pages": (zip_of({"archive/a.warc": GOOD, "pages/pages.jsonl": " " * (5 << 20)}), "larger than"),
+    "files of a ZIP file that overlap": (Bomb(1).zip(2, overlap=True), "the files of the ZIP file overlap"),
+    "a page with the digest of another body": (
+        record("response", PAGE, message(HTML, type="text/html"), {"WARC-Payload-Digest": sha1(b"other")}),
+        "the digest of the record does not fit its body"),
 }
-# Archives with a page, its image and a record that is left out.
+# Records that are no responses to URLs of pages, with the member of the page that counts them.
 LEFT_OUT = {
-    "a file": response("file:///etc/passwd", b"x"),
-    "a file in brackets": response("<file:///etc/passwd>", b"x"),
-    "a name": response("dns:page.example", b"x"),
-    "a data URL": response("data:text/plain,x", b"x"),
-    "credentials in the URL": response("http://name:password@page.example/x", b"x"),
-    "a port beyond the last": response("http://page.example:99999/x", b"x"),
-    "a resource": record("resource", OTHER, b"x", {"Content-Type": "image/png"}),
-    "metadata": record("metadata", OTHER, b"x"),
-    "a conversion": record("conversion", OTHER, b"x"),
-    "a continuation": record("continuation", OTHER, b"x"),
-    "an unknown record": record("nonsense", OTHER, message(b"x")),
-    "a request": record("request", OTHER, b"GET /other.png HTTP/1.1\r\n\r\n"),
-    "a response of HTTP 0.9": record("response", OTHER, b"hello"),
-    "a status of two digits": response(OTHER, b"x", status="20 OK"),
-    "a status with a sign": response(OTHER, b"x", status="+20 OK"),
-    "a head without an end": record("response", OTHER, b"HTTP/1.1 200 OK\r\nName: x"),
-    "a long head": response(OTHER, b"x", {"Name": "x" * 300_000}),
-    "a cut body": response(OTHER, b"abc", {"Content-Length": "9"}),
-    "a cut chunk": response(OTHER, b"9\r\nabc", {"Transfer-Encoding": "chunked"}),
-    "chunks without an end": response(OTHER, b"3\r\nabc\r\n", {"Transfer-Encoding": "chunked"}),
-    "a chunk without a length": response(OTHER, b"xyz\r\nabc\r\n0\r\n\r\n", {"Transfer-Encoding": "chunked"}),
-    "a chunk that is too long": response(OTHER, b"f" * 16 + b"\r\nabc", {"Transfer-Encoding": "chunked"}),
-    "damaged gzip": response(OTHER, b"abc", {"Content-Encoding": "gzip"}),
-    "cut gzip": response(OTHER, gzip.compress(b"abc" * 99)[:-9], {"Content-Encoding": "gzip"}),
-    "an unknown coding": response(OTHER, b"abc", {"Content-Encoding": "compress"}),
-    "a body beyond the limit": response(OTHER, bytes(51 << 20)),
-    "a bomb": response(OTHER, gzip.compress(bytes(51 << 20)), {"Content-Encoding": "gzip"}),
-    "a bomb in a bomb": response(
-        OTHER, gzip.compress(gzip.compress(bytes(51 << 20))), {"Content-Encoding": "gzip, gzip"}),
-    "a revisit without an original": revisit(OTHER, WARC_Payload_Digest="sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"),
-    "a revisit of a missing URL": revisit(OTHER, WARC_Refers_To_Target_URI="http://page.example/missing"),
-    "a revisit of itself": revisit(OTHER, WARC_Refers_To_Target_URI=OTHER),
-    "another response to the same URL": response(IMAGE, b"other"),
+    "a file": (response("file:///etc/passwd", b"x"), "otherUrl"),
+    "a file in brackets": (response("<file:///etc/passwd>", b"x"), "otherUrl"),
+    "a name": (response("dns:page.example", b"x"), "otherUrl"),
+    "a data URL": (response("data:text/plain,x", b"x"), "otherUrl"),
+    "credentials in the URL": (response("http://name:password@page.example/x", b"x"), "otherUrl"),
+    "a port beyond the last": (response("http://page.example:99999/x", b"x"), "otherUrl"),
+    "a resource": (record("resource", OTHER, b"x", {"Content-Type": "image/png"}), "noResponse"),
+    "metadata": (record("metadata", OTHER, b"x"), None),
+    "a conversion": (record("conversion", OTHER, b"x"), "noResponse"),
+    "a continuation": (record("continuation", OTHER, b"x"), "noResponse"),
+    "an unknown record": (record("nonsense", OTHER, message(b"x")), "noResponse"),
+    "a response of another protocol": (
+        record("response", OTHER, b"x", {"Content-Type": "application/gopher"}), "noResponse"),
+    "a request": (record("request", OTHER, b"GET /other.png HTTP/1.1\r\n\r\n"), None),
+    "another response to the same URL": (response(IMAGE, b"other"), "repeated"),
+    "a damaged response to the same URL": (response(IMAGE, b"abc", {"Content-Length": "9"}), "repeated"),
+}
+HEADLESS = "does not begin with a status line"
+TOO_LONG = "its body is longer than the limit"
+NO_FIT = "the digest of the record does not fit its body"
+NO_ORIGINAL = "the archive lacks the record whose body it repeats"
+# Responses that the page lacks, with a part of the reason.
+LACKED = {
+    "a response of HTTP 0.9": (record("response", OTHER, b"hello"), "no whole head"),
+    "an empty response": (record("response", OTHER, b""), "no whole head"),
+    "a status of two digits": (response(OTHER, b"x", status="20 OK"), HEADLESS),
+    "a status with a sign": (response(OTHER, b"x", status="+20 OK"), HEADLESS),
+    "100 Continue": (response(OTHER, b"", status="100 Continue"), "interim"),
+    "101 Switching Protocols": (response(OTHER, b"", status="101 Switching Protocols"), "interim"),
+    "103 Early Hints": (response(OTHER, b"", status="103 Early Hints"), "interim"),
+    "a head without an end": (record("response", OTHER, b"HTTP/1.1 200 OK\r\nName: x"), "no whole head"),
+    "a long head": (response(OTHER, b"x", {"Name": "x" * 300_000}), "too long"),
+    "a cut body": (response(OTHER, b"abc", {"Content-Length": "9"}), "shorter than its Content-Length"),
+    "a cut chunk": (response(OTHER, b"9\r\nabc", {"Transfer-Encoding": "chunked"}), "chunked body"),
+    "chunks without an end": (response(OTHER, b"3\r\nabc\r\n", {"Transfer-Encoding": "chunked"}), "chunked body"),
+    "a chunk without a length": (response(OTHER, b"xyz\r\nabc\r\n0\r\n\r\n", {"Transfer-Encoding": "chunked"}), "chunk"),
+    "a chunk that is too long": (response(OTHER, b"f" * 16 + b"\r\nabc", {"Transfer-Encoding": "chunked"}), "chunk"),
+    "damaged gzip": (response(OTHER, b"abc", {"Content-Encoding": "gzip"}), "its body is damaged"),
+    "cut gzip": (response(OTHER, gzip.compress(b"abc" * 99)[:-9], {"Content-Encoding": "gzip"}), "ends before its gzip"),
+    "an unknown coding": (response(OTHER, b"abc", {"Content-Encoding": "compress"}), "compress"),
+    "a body beyond the limit": (response(OTHER, bytes(51 << 20)), TOO_LONG),
+    "a bomb": (response(OTHER, gzip.compress(bytes(51 << 20)), {"Content-Encoding": "gzip"}), TOO_LONG),
+    "a bomb in a bomb": (response(
+        OTHER, gzip.compress(gzip.compress(bytes(51 << 20))), {"Content-Encoding": "gzip, gzip"}), "times as long"),
+    "a digest of another body": (digested(OTHER, b"abc", sha1(b"abd")), NO_FIT),
+    "a hexadecimal digest of another body": (
+        digested(OTHER, b"abc", f"sha256:{hashlib.sha256(b'abd').hexdigest()}"), NO_FIT),
+    "a digest that is too short": (digested(OTHER, b"abc", "sha1:ABC"), NO_FIT),
+    "a digest of another body of a redirect": (
+        record("response", OTHER, message(b"", {"Location": IMAGE}, status="302 Found"),
+               {"WARC-Payload-Digest": sha1(b"x")}), NO_FIT),
+    "a revisit without an original": (revisit(OTHER, WARC_Payload_Digest=sha1(b"")), NO_ORIGINAL),
+    "a revisit of a missing URL": (
+        revisit(OTHER, WARC_Refers_To_Target_URI="http://page.example/missing"), NO_ORIGINAL),
+    "a revisit of itself": (revisit(OTHER, WARC_Refers_To_Target_URI=OTHER), NO_ORIGINAL),
+    "a revisit of a redirect": (
+        response(IMAGE + "?to", b"", {"Location": IMAGE}, status="302 Found")
+        + revisit(OTHER, WARC_Refers_To_Target_URI=IMAGE + "?to"), NO_ORIGINAL),
+    "a revisit with the digest of another body": (
+        revisit(OTHER, WARC_Refers_To_Target_URI=IMAGE, WARC_Payload_Digest=sha1(b"other")), "does not fit the body"),
+    # The record claims the digest of a body that the archive does not have.
+    "a revisit of a false digest": (
+        digested(OTHER + "?false", b"false", sha1(b"abc")) + revisit(OTHER, WARC_Payload_Digest=sha1(b"abc")),
+        NO_ORIGINAL),
 }
 # Archives with a page, its image, and a record that is unusual, and the status and body that a replay shows for it.
 TAKEN = {
@@ -185,8 +233,38 @@ TAKEN = {
     "bytes behind the body": (response(OTHER, b"abcdef", {"Content-Length": "3"}), (200, b"abc")),
     "a revisit of a URL": (revisit(OTHER, WARC_Refers_To_Target_URI=IMAGE), (200, b"image")),
     "a revisit of a digest": (
-        record("response", "http://page.example/a", message(b"abc"), {"WARC-Payload-Digest": "sha1:ABC"})
-        + revisit(OTHER, WARC_Payload_Digest="sha1:ABC"), (200, b"abc")),
+        digested("http://page.example/a", b"abc", sha1(b"abc"))
+        + revisit(OTHER, WARC_Payload_Digest=sha1(b"abc")), (200, b"abc")),
+    "a revisit of a digest that the original does not name": (
+        revisit(OTHER, WARC_Payload_Digest=f"sha256:{hashlib.sha256(b'image').hexdigest()}"), (200, b"image")),
+    "a revisit of a body that a better response replaced": (
+        response("http://page.example/a", b"abc", status="404 None") + response("http://page.example/a", b"later")
+        + revisit(OTHER, WARC_Payload_Digest=sha1(b"abc")), (200, b"abc")),
+    "a revisit without a change": (
+        record("revisit", OTHER, b"HTTP/1.1 304 Not Modified\r\n\r\n", {"WARC-Refers-To-Target-URI": IMAGE}),
+        (200, b"image")),
+    "a revisit without a head": (
+        record("revisit", OTHER, b"", {"WARC-Refers-To-Target-URI": IMAGE}), (200, b"image")),
+    "a revisit that is a redirect": (
+        record("revisit", OTHER, message(b"", {"Location": OTHER}, status="302 Found")), (302, b"")),
+    "a digest in base32": (digested(OTHER, b"abc", sha1(b"abc")), (200, b"abc")),
+    "a digest in small letters": (digested(OTHER, b"abc", sha1(b"abc").lower()), (200, b"abc")),
+    "a digest in hexadecimal": (
+        digested(OTHER, b"abc", f"sha1:{hashlib.sha1(b'abc').hexdigest().upper()}"), (200, b"abc")),
+    "a digest with padding": (digested(
+        OTHER, b"abc", f"sha256:{base64.b32encode(hashlib.sha256(b'abc').digest()).decode()}"), (200, b"abc")),
+    "a digest of another algorithm": (digested(OTHER, b"abc", "md5:00"), (200, b"abc")),
+    "a digest of chunks": (digested(
+        OTHER, b"3\r\nabc\r\n0\r\n\r\n", sha1(b"3\r\nabc\r\n0\r\n\r\n"),
+        {"Transfer-Encoding": "chunked"}), (200, b"abc")),
+    "a digest without chunks": (digested(
+        OTHER, b"3\r\nabc\r\n0\r\n\r\n", sha1(b"abc"), {"Transfer-Encoding": "chunked"}), (200, b"abc")),
+    "a digest of a coded body": (digested(
+        OTHER, COMPRESSED, sha1(COMPRESSED), {"Content-Encoding": "gzip"}), (200, GOOD)),
+    "a digest of a decoded body": (digested(
+        OTHER, COMPRESSED, sha1(GOOD), {"Content-Encoding": "gzip"}), (200, GOOD)),
+    "a whole response behind a damaged one": (
+        response(OTHER, b"abc", {"Content-Length": "9"}) + response(OTHER, b"abc"), (200, b"abc")),
     "a redirect to itself": (response(OTHER, b"", {"Location": OTHER}, status="302 Found"), (302, b"")),
     "a status beyond the last": (response(OTHER, b"abc", status="999 Odd"), (999, b"abc")),
     "an early date": (response(OTHER, b"abc").replace(DATE.encode(), b"0000-01-01T00:00:00Z"), (200, b"abc")),

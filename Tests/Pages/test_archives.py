@@ -211,7 +211,6 @@ def test_an_index_has_the_usual_key_of(url, server):
     assert_key(server, url)
 
 
-@pytest.mark.xfail(strict=True, reason="a page is found only by the spelling that Larder gives to its URL")
 @pytest.mark.parametrize("url", SPELLINGS)
 def test_a_page_is_found_in_spite_of_the_spelling_of(url, server):
     archive = response_archive({url: ("text/html", b"<title>Page</title>")})

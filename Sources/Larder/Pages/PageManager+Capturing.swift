@@ -126,7 +126,7 @@ extension PageManager {
                         title: result.title, captured: result.progress.captured, missing: result.progress.missing,
                         bytes: result.progress.bytes, records: outcome.entry.digest,
                         snapshot: result.rendering?.snapshot, screenshot: result.rendering?.screenshot,
-                        browserProblem: problem(of: result, run.request))
+                        browserProblem: problem(of: result, run.request), skipped: result.skipped)
                     let lacksSnapshot = capture.snapshot == nil && result.rendering?.mayPass == true
                     Self.steps.async { [self] in publish(run, capture, lacksSnapshot: lacksSnapshot) }
                 }

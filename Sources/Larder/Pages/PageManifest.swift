@@ -38,6 +38,8 @@ package struct PageManifest: Hashable, Sendable {
         package var screenshot: Body?
         /// The reason for which a capture that could have used a browser has no snapshot; otherwise `nil`.
         package var browserProblem: String?
+        /// The records of the archive that are no resources of the page; `nil` unless ``mode`` is ``Mode/imported``.
+        package var skipped: ImportedRecords.Skipped?
     }
 
     /// A body that the browser made.
@@ -95,6 +97,7 @@ extension PageManifest.Capture {
             .init("captured", .number(captured)), .init("missing", .number(missing)), .init("bytes", .number(bytes)),
             .init("records", .string(records.hex)), .init("snapshot", snapshot?.json ?? .null),
             .init("screenshot", screenshot?.json ?? .null), .init("browserProblem", .string(orNull: browserProblem)),
+            .init("skipped", skipped?.json ?? .null),
         ])
     }
 
@@ -113,7 +116,8 @@ extension PageManifest.Capture {
             title: json["title"]?.stringValue, captured: Int(captured), missing: Int(missing), bytes: bytes,
             records: records, snapshot: json["snapshot"].flatMap(PageManifest.Body.init),
             screenshot: json["screenshot"].flatMap(PageManifest.Body.init),
-            browserProblem: json["browserProblem"]?.stringValue)
+            browserProblem: json["browserProblem"]?.stringValue,
+            skipped: json["skipped"].flatMap(ImportedRecords.Skipped.init))
     }
 }
 
@@ -125,5 +129,23 @@ extension PageManifest.Body {
             let length = json["length"]?.integerValue
         else { return nil }
         self.init(digest: digest, length: length)
+    }
+}
+
+extension ImportedRecords.Skipped {
+    package var json: JSON {
+        [
+            "noResponse": .number(noResponse), "otherUrl": .number(otherURL), "repeated": .number(repeated),
+            "beyondLimit": .number(beyondLimit),
+        ]
+    }
+
+    fileprivate init?(_ json: JSON) {
+        guard let noResponse = json["noResponse"]?.integerValue, let otherURL = json["otherUrl"]?.integerValue,
+            let repeated = json["repeated"]?.integerValue, let beyondLimit = json["beyondLimit"]?.integerValue
+        else { return nil }
+        self.init(
+            noResponse: Int(noResponse), otherURL: Int(otherURL), repeated: Int(repeated),
+            beyondLimit: Int(beyondLimit))
     }
 }

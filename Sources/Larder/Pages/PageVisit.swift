@@ -23,6 +23,8 @@ struct VisitResult: Sendable {
     var isLimited: Bool
     /// The part of a browser; `nil` without one.
     var rendering: Rendering?
+    /// The records of an archive that are no resources of the page; `nil` for another visit.
+    var skipped: ImportedRecords.Skipped?
 
     struct Rendering: Sendable {
         /// Whether the browser has shown the page.

@@ -77,7 +77,7 @@ extension PageManifest.Capture {
             .init("finalUrl", .string(finalURL)), .init("captured", .number(captured)),
             .init("missing", .number(missing)), .init("limited", .bool(isLimited)),
             .init("screenshot", .bool(screenshot != nil)), .init("browserProblem", .string(orNull: browserProblem)),
-        ]
+        ] + (skipped.map { [.init("skipped", $0.json)] } ?? [])
     }
 
     fileprivate var json: JSON {

@@ -20,7 +20,9 @@ let contentPieceSize = 65_536
 
 /// The reason why a body cannot be decoded, in words in which "it" is the body.
 package struct ContentCodingError: Error, Equatable {
-    let reason: String
+    package let reason: String
+    /// Whether the body is a decompression bomb, and not damaged.
+    package var isBomb: Bool { self == .bomb(limit: ContentDecoding.ratioLimit) }
 
     static func unknown(_ name: String) -> Self {
         Self(reason: "its content coding \"\(name.prefix(64))\" is not supported")

@@ -6,7 +6,7 @@ import Synchronization
 /// a body, because servers set `Content-Encoding` also on responses without a body. Only one thread uses an object.
 package final class ContentDecoding {
     /// The received body, the decoded body or the bytes between two codings exceed the size limit.
-    struct TooLong: Error {}
+    package struct TooLong: Error {}
 
     /// The most codings of a body, each with its own window. Two occur when a server codes a gzip file with gzip.
     static let limit = 2

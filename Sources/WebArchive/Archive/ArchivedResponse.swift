@@ -20,10 +20,14 @@ package struct ArchivedResponse {
         "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     ]
     package private(set) var head: Head?
+    /// The bytes of the block in front of the body.
+    package private(set) var headLength: Int64 = 0
     private var text: [UInt8] = []
     private var framing: ChunkedFraming?
     /// The bytes of the body that are still missing; `nil`: the body ends with the block.
     private var missing: Int64?
+    /// The first value of ``missing``.
+    private var whole: Int64?
 
     package init() {}
 
@@ -37,6 +41,7 @@ package struct ArchivedResponse {
             guard index < bytes.count else { return }
             text.append(bytes[index])
             index += 1
+            headLength += 1
             guard text.count <= Self.headLimit else {
                 throw problem(Malformed(reason: "the head of a response is too long"))
             }
@@ -66,6 +71,11 @@ package struct ArchivedResponse {
         guard head != nil else { throw Malformed(reason: "the block has no whole head of a response") }
         if let framing, !framing.isComplete { throw Malformed(reason: "the block ends within a chunked body") }
         if let missing, missing > 0 { throw Malformed(reason: "the body is shorter than its Content-Length") }
+    }
+
+    /// Whether the body is the rest of a block of `length` bytes as it is. Known with the head.
+    package func isRest(ofBlock length: Int64) -> Bool {
+        framing == nil && whole.map { $0 == length - headLength } ?? true
     }
 
     private mutating func readHead() throws(Malformed) {
@@ -101,6 +111,7 @@ package struct ArchivedResponse {
             framing = ChunkedFraming(.init(extensionLimit: 4096, trailerLimit: 16 << 10))
         } else {
             missing = hasBody ? length.map { max(0, $0) } : 0
+            whole = missing
         }
     }
 }

@@ -59,6 +59,41 @@ struct ArchiveRouteTests {
         }
     }
 
+    @Test("An archive without room beside the pinned entries gets 507, and evicts no entry")
+    func noRoom() async throws {
+        try await TestServer.with(configure: { $0.diskLimit = 4 << 20 }) { (server) async throws in
+            try await server.put("pinned", Array(repeating: 0x20, count: 3_500_000), query: "pinned=true")
+            try await server.put("other", Array(repeating: 0x20, count: 100_000))
+            let refused = try await upload(server, Array(repeating: 0x20, count: 680_000))
+            #expect(refused.status == 507, "\(refused.text)")
+            #expect(try await server.get("/entries/other").status == 200)
+        }
+    }
+
+    @Test("An imported page counts the records that are no resources, and lists damaged responses")
+    func results() async throws {
+        func record(_ kind: String, _ url: String, _ block: String) -> String {
+            """
+            WARC/1.1\r\nWARC-Type: \(kind)\r\nWARC-Target-URI: \(url)\r\nWARC-Date: 2026-01-31T08:00:00Z\r\n\
+            Content-Length: \(block.utf8.count)\r\n\r\n\(block)\r\n\r\n
+            """
+        }
+        let page = record("response", "http://h.example/", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>")
+        let file =
+            page + page + record("resource", "http://h.example/r", "x")
+            + record("response", "file:///etc/passwd", "HTTP/1.1 200 OK\r\n\r\n")
+            + record("response", "http://h.example/cut", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx")
+        try await TestServer.with { (server) async throws in
+            let imported = try await upload(server, Array(file.utf8))
+            #expect(try imported.status == 200 && imported.member("state") == "partial", "\(imported.text)")
+            let counts: JSON = ["noResponse": 1, "otherUrl": 1, "repeated": 1, "beyondLimit": 0]
+            #expect(try imported.member("skipped") == counts)
+            let failures = try #require(try imported.member("failures")?.arrayValue)
+            #expect(failures.map { $0["url"] } == ["http://h.example/cut"])
+            #expect(failures.first?["reason"] == "the body is shorter than its Content-Length")
+        }
+    }
+
     @Test("An archive beyond a quarter of the disk limit gets 413")
     func large() async throws {
         try await TestServer.with(configure: { $0.diskLimit = 4 << 20 }) { (server) async throws in

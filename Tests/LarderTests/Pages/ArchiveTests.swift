@@ -210,9 +210,14 @@ struct ArchiveTests {
             + record("response", "http://h.example/cut", Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx".utf8))
         try await withFixture { fixture async throws in
             let status = try await fixture.restore(file)
-            #expect(status.state == .complete && status.url == "http://h.example/")
+            #expect(status.state == .partial && status.url == "http://h.example/")
             let records = try await fixture.resources(status.key)
-            #expect(records.map(\.url) == ["robots.txt", "", "i.png"].map { "http://h.example/\($0)" })
+            #expect(records.map(\.url) == ["robots.txt", "", "i.png", "cut"].map { "http://h.example/\($0)" })
+            #expect(records.map(\.problem) == [nil, nil, nil, "the body is shorter than its Content-Length"])
+            let stored = try #require(fixture.manager.stored(status.key))
+            let page = try #require(PageManifest(of: stored)?.newest)
+            #expect(page.captured == 3 && page.missing == 1 && !page.isLimited)
+            #expect(page.skipped == .init(noResponse: 1, otherURL: 1))
             let document = try #require(records[1].answer)
             #expect(
                 document.length == 35 && document.fields[.contentEncoding] == nil && document.fields[.setCookie] == nil)
