@@ -314,9 +314,11 @@ def test_a_page_that_requests_its_own_data_again_and_again_ends(alone):
 
 def test_a_request_with_a_long_body_does_not_end_the_browser(alone):
     answer, text, origin = capture_of({"/": page("""<p id=p></p><script>
-        fetch("/long", { method: "POST", body: "x".repeat(150 << 20) }).catch(() => {});
-        fetch("/data").then(r => r.text()).then(t => p.textContent = t)
-        </script>"""), "/data": (200, "text/plain", "the data")}, "/", maxSeconds=20)
+        fetch("/data").then(r => r.text()).then(t => {
+            p.textContent = t;
+            fetch("/long", { method: "POST", body: "x".repeat(150 << 20) }).catch(() => {});
+        })
+        </script>"""), "/data": (200, "text/plain", "the data")}, "/", maxSeconds=40)
     assert (answer["mode"], answer["browserProblem"], "the data" in text) == ("rendered", None, True)
     assert [path for method, path in origin.requests if method != "GET"] == []
 

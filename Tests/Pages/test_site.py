@@ -152,14 +152,12 @@ def test_a_reader_can_move_within_a_video(replay, capture):
     assert replay.value("return document.querySelector('video').seekable.end(0)") > 4
 
 
-@pytest.mark.xfail(strict=True, reason="without crossorigin, a document with an opaque origin may load no tracks")
 def test_a_video_has_its_subtitles(replay, capture):
     show_replay(replay, capture)
     # 2 is LOADED, and 3 is ERROR.
     assert replay.wait(lambda: replay.value("return document.querySelector('track').readyState"), "the subtitles") == 2
 
 
-@pytest.mark.xfail(strict=True, reason="a document with an opaque origin may use no SVG symbols of another file")
 def test_a_symbol_of_an_external_image_is_shown(replay, capture):
     show_replay(replay, capture)
     assert replay.value("return document.querySelector('use').getBoundingClientRect().width") > 0

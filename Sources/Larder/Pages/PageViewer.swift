@@ -50,26 +50,18 @@ package final class PageViewer: Sendable {
         case cache(DiskCacheError)
     }
 
-    /// The name of a rewritten document: the replay in which its URLs lead, and its own URL.
-    private struct RewrittenName: Hashable {
-        var place: ReplayPlace
-        var url: String
-    }
-
     private struct State {
         var tickets = LinkedTable<String, Ticket>()
         var indexes = WeightedTable<[UInt8], CaptureIndex>(limit: 64 << 20)
-        var rewritten = WeightedTable<RewrittenName, SharedBytes>(limit: 32 << 20)
     }
 
     let cache: DiskCache
     let clock: any WallClock
     private let metrics: PageCounters
     private let state = Locked(State())
-    /// Reads whole bodies and rewrites documents, which takes too long for a thread of the cache or of the server.
-    private static let queue = DispatchQueue(label: "larder.pages.view", qos: .userInitiated, attributes: .concurrent)
-    /// The memory of all documents that are being rewritten. A rewriting takes about four times the document's length.
-    private static let rewriteRoom = SharedAllowance(limit: 512 << 20)
+    private let documents: ReplayDocuments
+    /// Reads whole bodies, which takes too long for a thread of the cache or of the server.
+    static let queue = DispatchQueue(label: "larder.pages.view", qos: .userInitiated, attributes: .concurrent)
     /// A ticket is valid for this time after its last use.
     static let ticketLife: Duration = .seconds(3600)
     /// Answers that are repeated without a look at the ticket count as a use of the ticket once in this time.
@@ -81,6 +73,7 @@ package final class PageViewer: Sendable {
         self.cache = cache
         self.clock = clock
         self.metrics = metrics
+        documents = ReplayDocuments(cache: cache)
     }
 
     /// Gives a ticket for a capture of a page; `number` `nil`: the newest. `then` is called once, on any thread.
@@ -139,7 +132,7 @@ package final class PageViewer: Sendable {
                 guard let index else { return then(.failure(.absent)) }
                 let record = ticket.capture.snapshotRecord(of: url) ?? index.record(for: url)
                 let answer = ReplayAnswer.answer(to: url, record, at: place)
-                deliver(answer, url, page, place, then)
+                deliver(answer, url, page, index, place, then)
             }
         }
     }
@@ -194,7 +187,7 @@ package final class PageViewer: Sendable {
     }
 
     private func deliver(
-        _ answer: ReplayAnswer, _ url: WebURL, _ page: StoredEntry, _ place: ReplayPlace,
+        _ answer: ReplayAnswer, _ url: WebURL, _ page: StoredEntry, _ index: CaptureIndex, _ place: ReplayPlace,
         _ then: @escaping @Sendable (Result<Answer, Failure>) -> Void
     ) {
         let (digest, format): ([UInt8], ArchivedDocument.Format?)
@@ -213,27 +206,8 @@ package final class PageViewer: Sendable {
                 return result
             }
             guard let format else { return then(.success(delivered(stored.body, digest))) }
-            rewrite(stored.body, format, answer, url, place) { then($0.map { delivered(.bytes($0), nil) }) }
-        }
-    }
-
-    /// Rewrites the URLs of a document for the place of the replay.
-    private func rewrite(
-        _ body: StoredBody, _ format: ArchivedDocument.Format, _ answer: ReplayAnswer, _ url: WebURL,
-        _ place: ReplayPlace, then: @escaping @Sendable (Result<SharedBytes, Failure>) -> Void
-    ) {
-        let name = RewrittenName(place: place, url: url.text)
-        if let held = state.withLock({ $0.rewritten.value(for: name) }) { return then(.success(held)) }
-        let room = SharedAllowance.Part(of: Self.rewriteRoom)
-        guard room.take(4 * Int(answer.length)) else { return then(.failure(.busy)) }
-        Self.queue.async { [self] in
-            defer { withExtendedLifetime(room) {} }
-            guard let bytes = try? body.bytes() else { return then(.failure(.absent)) }
-            let document = ArchivedDocument(
-                [UInt8](bytes), format, contentType: answer.storedType, url: url, parent: answer.parentEncoding)
-            let rewritten = SharedBytes(document.rewritten { url, _ in place.address(of: url) })
-            state.withLock { $0.rewritten.insert(rewritten, for: name, weight: rewritten.count + 512) }
-            then(.success(rewritten))
+            let document = ReplayDocuments.Document(answer: answer, format: format, url: url, place: place)
+            documents.rewrite(document, stored.body, index) { then($0.map { delivered(.bytes($0), nil) }) }
         }
     }
 

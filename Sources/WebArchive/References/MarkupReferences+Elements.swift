@@ -23,6 +23,13 @@ extension MarkupReferences {
                 references[index].integrity = integrity.range
             }
         }
+        if tag.isHTML, tag.element == .video || tag.element == .audio,
+            !attributes.contains(where: { $0.name == .crossorigin })
+        {
+            // The subtitles of a document with an origin of its own are of another origin.
+            let name = tag.range.lowerBound..<tag.range.lowerBound + 6
+            fixes.append(Fix(range: name, replacement: bytes.array(name) + Array(" crossorigin=\"\"".utf8)))
+        }
         for attribute in attributes {
             switch attribute.name {
             case .style: addURLs(of: attribute, bytes)

@@ -132,7 +132,20 @@ package struct ArchivedDocument: Sendable {
     /// The body for a replay, in UTF-8: each URL of a server becomes the URL that `replacement` returns, behind which
     /// the fragment stays. URLs that this module cannot read lead nowhere, and the document's own policies, hints and
     /// bases have no effect. The attribute `integrity` of style sheets goes, because the sheets are rewritten, too.
-    package func rewritten(_ replacement: (WebURL, Reference.Kind) -> String) -> [UInt8] {
+    ///
+    /// `images` has the texts of SVG files by their URLs. An HTML document gets those with an element to which it
+    /// refers as a part of itself, behind its end.
+    package func rewritten(
+        with images: [String: [UInt8]] = [:], _ replacement: (WebURL, Reference.Kind) -> String
+    ) -> [UInt8] {
+        var prefixes: [String: String] = [:]
+        var parts: [UInt8] = []
+        for url in imageURLs {
+            let prefix = "larder-\(prefixes.count)-"
+            guard let part = images[url.text].flatMap({ InlineImage.text(of: $0, prefix: prefix) }) else { continue }
+            prefixes[url.text] = prefix
+            parts += part
+        }
         var index = 0
         let rewriting = Rewriting(
             references, fixes, isRewritten: { $0.kind == .style },
@@ -140,12 +153,25 @@ package struct ArchivedDocument: Sendable {
                 defer { index += 1 }
                 switch destinations[index] {
                 case .url(let url):
+                    if reference.kind == .svg, !url.fragment.isEmpty, let prefix = prefixes[url.text] {
+                        return "#" + prefix + url.fragment.dropFirst()
+                    }
                     let new = replacement(url, reference.kind)
                     return url.fragment.isEmpty ? new : new + url.fragment
                 case .inert: return nil
                 case .unusable: return Self.nowhere
                 }
             })
-        return rewriting.apply(to: text)
+        return rewriting.apply(to: text) + parts
+    }
+
+    /// The SVG files with elements to which an HTML document refers, as for its icons. Only the first 16.
+    package var imageURLs: [WebURL] {
+        guard format == .html else { return [] }
+        var images: [WebURL] = []
+        for item in found where item.kind == .svg && !item.url.fragment.isEmpty && images.count < 16 {
+            if !images.contains(where: { $0.text == item.url.text }) { images.append(item.url) }
+        }
+        return images
     }
 }
