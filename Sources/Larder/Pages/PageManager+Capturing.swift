@@ -55,8 +55,8 @@ extension PageManager {
                 url, from: archive, limits: limits, into: page, tools: tools, advanced: advanced, completion: completion
             )
         }
-        func makeStatic(isShown: Bool, completion: @escaping @Sendable (VisitResult) -> Void) -> StaticCapture {
-            StaticCapture(
+        func makeStatic(isShown: Bool, completion: @escaping @Sendable (VisitResult) -> Void) -> OriginCapture {
+            OriginCapture(
                 url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
                 isShown: isShown, into: page, tools: tools, advanced: advanced, completion: completion)
         }

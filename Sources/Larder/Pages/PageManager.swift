@@ -95,7 +95,7 @@ package final class PageManager: Sendable {
         guard request.mode != .rendered || browsers != nil else { throw .noBrowser }
         let key = request.key.text
         let now = tools.clock.now()
-        let room = SharedAllowance.Part(of: StaticCapture.documentRoom)
+        let room = SharedAllowance.Part(of: OriginCapture.documentRoom)
         if let document = request.document, !room.take(document.count) { throw .busy }
         let (result, begun) = state.withLock { state -> (Result<PageStatus, PageError>, Job?) in
             guard !state.isStopping else { return (.failure(.stopping), nil) }

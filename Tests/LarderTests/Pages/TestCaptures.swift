@@ -30,11 +30,11 @@ struct TestCaptures {
     /// Captures a page. The bodies stay as long as the returned capture.
     func capture(
         _ url: String, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(),
-        _ during: @escaping @Sendable (StaticCapture) -> Void = { _ in }
+        _ during: @escaping @Sendable (OriginCapture) -> Void = { _ in }
     ) async throws -> (result: VisitResult, page: PageCapture) {
         let page: PageCapture = try await outcome { cache.beginCapture(of: url, completion: $0) }
         let result = await withCheckedContinuation { continuation in
-            let capture = StaticCapture(
+            let capture = OriginCapture(
                 WebURL(url)!, fields: fields, cookies: cookies, limits: limits, into: page, tools: tools,
                 completion: { continuation.resume(returning: $0) })
             capture.start()

@@ -3,8 +3,8 @@ import DiskCache
 import HTTPTypes
 import WebArchive
 
-/// The side of a ``StaticCapture`` that a browser uses while it shows the page.
-extension StaticCapture {
+/// The side of a ``OriginCapture`` that a browser uses while it shows the page.
+extension OriginCapture {
     /// Gets a URL for the browser, or waits for the running fetch of this URL. `fields` are those of the browser's
     /// request. `then` is called once, with `nil` when the capture has no response; it must not wait.
     func demand(

@@ -22,7 +22,7 @@ final class ArchiveCapture: PageVisit {
     private let completion: @Sendable (VisitResult) -> Void
     private static let queue = DispatchQueue(label: "larder.pages.import", qos: .utility, attributes: .concurrent)
 
-    /// See ``StaticCapture``.
+    /// See ``OriginCapture``.
     init(
         _ page: WebURL, from file: ArchiveFile, limits: CaptureLimits, into capture: PageCapture, tools: FetchTools,
         advanced: @escaping @Sendable () -> Void, completion: @escaping @Sendable (VisitResult) -> Void

@@ -4,7 +4,7 @@ import Origin
 import Primitives
 import WebArchive
 
-/// Receives the answer for one resource of a ``StaticCapture``, and stores its body.
+/// Receives the answer for one resource of a ``OriginCapture``, and stores its body.
 final class CaptureFetch: OriginReceiver {
     private struct State {
         var record: CaptureRecord
@@ -13,7 +13,7 @@ final class CaptureFetch: OriginReceiver {
         var reservation: Reservation?
         /// The body of a document, which is read as a whole.
         var body: [UInt8] = []
-        let room = SharedAllowance.Part(of: StaticCapture.documentRoom)
+        let room = SharedAllowance.Part(of: OriginCapture.documentRoom)
     }
 
     /// All captures together may hold no more bytes of documents.
@@ -26,10 +26,10 @@ final class CaptureFetch: OriginReceiver {
 
     private let index: Int
     private let url: WebURL
-    private let owner: StaticCapture
+    private let owner: OriginCapture
     private let state: Locked<State>
 
-    init(_ index: Int, _ resource: CaptureMachine.Resource, of owner: StaticCapture) {
+    init(_ index: Int, _ resource: CaptureMachine.Resource, of owner: OriginCapture) {
         self.index = index
         url = resource.url
         self.owner = owner

@@ -9,7 +9,7 @@ import WebArchive
 @testable import Larder
 
 @Suite("Static captures of pages")
-struct StaticCaptureTests {
+struct OriginCaptureTests {
     private static let html: HTTPFields = [.contentType: "text/html"]
 
     private func origin(

@@ -13,7 +13,7 @@ import WebArchive
 /// - One lock guards `state`. Actions follow after the lock is released.
 /// - The origin client calls a ``CaptureFetch`` on its own threads, and the cache on the writer's thread. Documents are
 ///   read on `queue`, because a large document takes long.
-final class StaticCapture: PageVisit {
+final class OriginCapture: PageVisit {
     struct State {
         var machine: CaptureMachine
         var transfers: [Int: OriginTransfer] = [:]

@@ -5,7 +5,7 @@ import HTTPTypes
 import Primitives
 import WebArchive
 
-/// Captures a page with its scripts. A browser shows the page; a ``StaticCapture`` answers all its requests, so each
+/// Captures a page with its scripts. A browser shows the page; a ``OriginCapture`` answers all its requests, so each
 /// request obeys the address policy and the limits. When the page has come to rest, its document is kept as it is then,
 /// the *snapshot*, and the static capture fetches the resources that the browser did not need.
 ///
@@ -40,7 +40,7 @@ final class RenderedCapture: PageVisit {
     }
 
     private let page: WebURL
-    private let visit: StaticCapture
+    private let visit: OriginCapture
     private let browsers: BrowserPool
     private let options: Options
     private let showing: Showing
@@ -55,7 +55,7 @@ final class RenderedCapture: PageVisit {
     init(
         _ page: WebURL, options: Options, browsers: BrowserPool,
         completion: @escaping @Sendable (VisitResult) -> Void,
-        makeVisit: (@escaping @Sendable (VisitResult) -> Void) -> StaticCapture
+        makeVisit: (@escaping @Sendable (VisitResult) -> Void) -> OriginCapture
     ) {
         self.page = page
         self.options = options
@@ -164,7 +164,7 @@ final class RenderedCapture: PageVisit {
     private func keepDocument(
         of browserPage: BrowserPage, before deadline: ContinuousClock.Instant, isWhole: Bool
     ) async {
-        let room = SharedAllowance.Part(of: StaticCapture.documentRoom)
+        let room = SharedAllowance.Part(of: OriginCapture.documentRoom)
         defer { withExtendedLifetime(room) {} }
         let url = browserPage.url.flatMap { WebURL($0) } ?? page
         let snapshot = await readDocument(of: browserPage, url, room, before: deadline)
