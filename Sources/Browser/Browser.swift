@@ -24,7 +24,8 @@ package final class Browser: Sendable {
         }
         let browser = Browser(try started.get())
         do {
-            _ = try await browser.connection.send(DevToolsCommand(method: "Browser.getVersion"), before: .now + .seconds(30))
+            _ = try await browser.connection.send(
+                DevToolsCommand(method: "Browser.getVersion"), before: .now + .seconds(30))
             // Each new target waits until it has its commands, so that none of its requests escapes.
             _ = try await browser.connection.send(.autoAttach(session: nil))
         } catch {
@@ -97,7 +98,7 @@ package final class Browser: Sendable {
     /// Ends the browser, and removes its files. Blocks until the end of its processes, which takes a moment.
     package func close() { connection.close() }
 
-    /// As ``close()``, for tasks, whose threads must not block.
+    /// As ``close()``, for tasks: their threads must not block.
     func end() async { await BlockingCall.run { [self] in close() } }
 }
 

@@ -6,7 +6,8 @@ import Testing
 @testable import Browser
 
 @Suite(
-    "The pool of browsers", .serialized, .enabled(if: Chromium.isUsable, "Chromium and network namespaces are necessary"))
+    "The pool of browsers", .serialized,
+    .enabled(if: Chromium.isUsable, "Chromium and network namespaces are necessary"))
 struct BrowserPoolTests {
     private let launch = BrowserLaunch(program: Chromium.path)
 

@@ -87,7 +87,9 @@ struct BrowserTests {
         let page = try await browser.open(width: 800, height: 600) { _, _ in }
         browser.close()
         #expect(await browser.memory == 0)
-        await #expect(throws: BrowserError.ended) { try await page.navigate(to: "http://a/", before: .now + .seconds(20)) }
+        await #expect(throws: BrowserError.ended) {
+            try await page.navigate(to: "http://a/", before: .now + .seconds(20))
+        }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
     }
 }

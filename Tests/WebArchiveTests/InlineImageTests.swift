@@ -34,7 +34,10 @@ struct InlineImageTests {
 
     @Test(
         "A file without a whole SVG element is no part",
-        arguments: ["", "<svg>", "<svg", "<svg/>", "<svg a=", "<svg a='", "<p></p>", "<svg><!-- </svg>", "</svg>", "<svg a=b></svg>"])
+        arguments: [
+            "", "<svg>", "<svg", "<svg/>", "<svg a=", "<svg a='", "<p></p>", "<svg><!-- </svg>", "</svg>",
+            "<svg a=b></svg>",
+        ])
     func noImages(_ image: String) {
         #expect(text(image) == nil)
     }

@@ -61,7 +61,7 @@ final class DevToolsConnection: Sendable {
                     return state.isEnded
                 }
                 if isEnded { return continuation.resume(returning: .failure(.ended)) }
-                // The handler of an earlier cancellation has found nothing that waits.
+                // The handler of an earlier cancellation has not found the command.
                 if Task.isCancelled { return resume(number, .failure(.ended)) }
                 write { command.text(number: number) }
                 let rest = max(deadline - .now, .zero)
@@ -75,7 +75,7 @@ final class DevToolsConnection: Sendable {
         return try reply.get()
     }
 
-    /// As ``send(_:before:)``, without an effect of the task's cancellation, for commands whose result must be known.
+    /// As ``send(_:before:)``, also in a cancelled task, for commands with a result that must be known.
     func sendInAnyCase(_ command: DevToolsCommand) async throws(BrowserError) -> JSON {
         let reply = await Task { () -> Reply in
             do throws(BrowserError) { return .success(try await send(command)) } catch { return .failure(error) }
@@ -168,7 +168,7 @@ final class DevToolsConnection: Sendable {
         for continuation in waiting { continuation.resume(returning: .failure(.ended)) }
     }
 
-    /// Ends the browser. ``send(_:timeout:)`` throws ``BrowserError/ended`` from now on.
+    /// Ends the browser. ``send(_:before:)`` throws ``BrowserError/ended`` from now on.
     func close() {
         state.withLock { $0.isEnded = true }
         // The end of the process closes its end of the pipe, so `read` ends.

@@ -20,7 +20,7 @@ final class BrowserProcess: Sendable {
     private let ending = DispatchQueue(label: "larder.browser.end")
     private let complaints: Complaints
 
-    /// The state that the thread shares. It does not hold the process, whose `deinit` lets the thread end.
+    /// The state that the thread shares. It does not hold the process, because the process outlives the thread.
     private final class Complaints: Sendable {
         let text = Locked<[UInt8]>([])
         let areRead = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ final class BrowserProcess: Sendable {
 
         static let limit = 4000
 
-        /// Keeps the beginning, and reads on to the end: a browser whose words nobody reads would wait.
+        /// Keeps the beginning, and reads on to the end, because a browser with a full pipe would wait.
         func read(from socket: Int32) {
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {

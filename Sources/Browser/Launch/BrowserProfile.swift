@@ -1,6 +1,6 @@
 import Foundation
 
-/// The directory of a running browser's own files. It belongs to the browser's user, who may be hostile, so this
+/// The directory of a running browser's own files. It belongs to the browser's user, which may be hostile, so this
 /// process opens and removes no file in it as root.
 struct BrowserProfile: Sendable {
     let path: String

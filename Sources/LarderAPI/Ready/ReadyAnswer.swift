@@ -40,8 +40,8 @@ final class ReadyAnswer: Sendable {
         var entry: HotEntry.Mark
         /// Marks changes of the URL's stored responses, if the answer was selected from them; else `nil`.
         var responses: ChangeMark?
-        /// The page whose resource the entry is. Without the page, nobody may see the resource. `nil` for an entry of
-        /// its own.
+        /// The page to which the entry belongs as a resource. Without the page, no caller may see the resource. `nil`
+        /// for an entry of its own.
         var page: HotEntry.Mark?
         /// The time at which the answer was made. If the clock is set back to an earlier time, the answer is dropped.
         var from: Timestamp

@@ -5,20 +5,7 @@ import WebArchive
 /// The records of a page that is imported from an archive: a pure value. Each URL has one record: its first response,
 /// or the first one without an error status. A revisit record has the body of another record, which may follow later.
 /// Records that do not fit into the limits are only counted, so that the memory is bounded.
-package struct ImportedRecords: Sendable {
-    /// The numbers of records that the capture lists neither as a response nor as a missing resource. Requests,
-    /// metadata and the description of the archive do not count, because they are no resources.
-    package struct Skipped: Hashable, Sendable {
-        /// Records of other types, such as `resource`, and responses of other protocols than HTTP.
-        var noResponse = 0
-        /// Responses with a URL of another scheme, or without a valid URL.
-        var otherURL = 0
-        /// Further responses to a URL.
-        var repeated = 0
-        /// Responses beyond a limit of the capture.
-        var beyondLimit = 0
-    }
-
+struct ImportedRecords: Sendable {
     /// A revisit record that still lacks its body, as its answer does.
     private struct Revisit {
         var answer: CaptureRecord.Answer?
@@ -28,7 +15,7 @@ package struct ImportedRecords: Sendable {
 
     /// In the order of the archive.
     private(set) var records: [CaptureRecord] = []
-    var skipped = Skipped()
+    var skipped = SkippedRecords()
     /// The bytes of the bodies of ``records``.
     private(set) var bytes: Int64 = 0
     /// The bytes of the bodies that the capture has stored.

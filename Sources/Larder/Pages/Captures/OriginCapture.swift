@@ -271,18 +271,3 @@ final class OriginCapture: PageVisit {
         }
     }
 }
-
-extension CaptureMachine.Reason {
-    /// Complete sentences for the list of missing resources.
-    var words: String {
-        switch self {
-        case .failed(let words), .refused(let words), .timedOut(let words): words
-        case .tooLarge: "the body is longer than the limit"
-        case .tooManyResources: "the page has more resources than the limit"
-        case .tooManyBytes: "the bodies of the page together are longer than the limit"
-        case .tooManyRedirects: "there were too many redirects"
-        case .timeLimit: "the time limit of the capture had passed"
-        case .cancelled: "the capture was cancelled"
-        }
-    }
-}

@@ -24,7 +24,7 @@ struct VisitResult: Sendable {
     /// The part of a browser; `nil` without one.
     var rendering: Rendering?
     /// The records of an archive that are no resources of the page; `nil` for another visit.
-    var skipped: ImportedRecords.Skipped?
+    var skipped: SkippedRecords?
 
     struct Rendering: Sendable {
         /// Whether the browser has shown the page.

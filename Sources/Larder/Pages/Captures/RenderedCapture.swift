@@ -5,9 +5,9 @@ import HTTPTypes
 import Primitives
 import WebArchive
 
-/// Captures a page with its scripts. A browser shows the page; a ``OriginCapture`` answers all its requests, so each
+/// Captures a page with its scripts. A browser shows the page; an ``OriginCapture`` answers all its requests, so each
 /// request obeys the address policy and the limits. When the page has come to rest, its document is kept as it is then,
-/// the *snapshot*, and the static capture fetches the resources that the browser did not need.
+/// the *snapshot*, and the origin capture fetches the resources that the browser did not need.
 ///
 /// Without a running browser, a request with the mode `auto` becomes a static capture.
 ///
@@ -51,7 +51,7 @@ final class RenderedCapture: PageVisit {
     /// and again ends here.
     private static let requestLimit = 10_000
 
-    /// `makeVisit` makes the static capture for a completion.
+    /// `makeVisit` makes the origin capture for a completion.
     init(
         _ page: WebURL, options: Options, browsers: BrowserPool,
         completion: @escaping @Sendable (VisitResult) -> Void,
@@ -181,8 +181,8 @@ final class RenderedCapture: PageVisit {
         visit.shown(keptSnapshot == nil ? nil : snapshot, at: url, isWhole: isWhole && keptSnapshot != nil)
     }
 
-    /// The page's document as HTML; `nil`, with a problem, when it cannot be read in time, or is too long. `room` counts
-    /// its bytes.
+    /// The page's document as HTML; `nil`, with a problem, when it cannot be read in time, or is too long. `room`
+    /// counts its bytes.
     private func readDocument(
         of browserPage: BrowserPage, _ url: WebURL, _ room: SharedAllowance.Part,
         before deadline: ContinuousClock.Instant
@@ -192,7 +192,7 @@ final class RenderedCapture: PageVisit {
             setProblem("too many captures read documents at the same time", mayPass: true)
             return nil
         }
-        // The script has a half of the time. The other half is for a page whose own script must be stopped first.
+        // The script has a half of the time. The other half is for a page with a script that must be stopped first.
         let half = (deadline - .now) / 2
         let script = PageScript.snapshot(url: url.text, limit: options.snapshotBytes, time: half * 0.8)
         let text: String?

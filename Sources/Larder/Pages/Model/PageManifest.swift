@@ -39,7 +39,7 @@ package struct PageManifest: Hashable, Sendable {
         /// The reason for which a capture that could have used a browser has no snapshot; otherwise `nil`.
         package var browserProblem: String?
         /// The records of the archive that are no resources of the page; `nil` unless ``mode`` is ``Mode/imported``.
-        package var skipped: ImportedRecords.Skipped?
+        package var skipped: SkippedRecords?
     }
 
     /// A body that the browser made.
@@ -117,7 +117,7 @@ extension PageManifest.Capture {
             records: records, snapshot: json["snapshot"].flatMap(PageManifest.Body.init),
             screenshot: json["screenshot"].flatMap(PageManifest.Body.init),
             browserProblem: json["browserProblem"]?.stringValue,
-            skipped: json["skipped"].flatMap(ImportedRecords.Skipped.init))
+            skipped: json["skipped"].flatMap(SkippedRecords.init))
     }
 }
 
@@ -129,23 +129,5 @@ extension PageManifest.Body {
             let length = json["length"]?.integerValue
         else { return nil }
         self.init(digest: digest, length: length)
-    }
-}
-
-extension ImportedRecords.Skipped {
-    package var json: JSON {
-        [
-            "noResponse": .number(noResponse), "otherUrl": .number(otherURL), "repeated": .number(repeated),
-            "beyondLimit": .number(beyondLimit),
-        ]
-    }
-
-    fileprivate init?(_ json: JSON) {
-        guard let noResponse = json["noResponse"]?.integerValue, let otherURL = json["otherUrl"]?.integerValue,
-            let repeated = json["repeated"]?.integerValue, let beyondLimit = json["beyondLimit"]?.integerValue
-        else { return nil }
-        self.init(
-            noResponse: Int(noResponse), otherURL: Int(otherURL), repeated: Int(repeated),
-            beyondLimit: Int(beyondLimit))
     }
 }
