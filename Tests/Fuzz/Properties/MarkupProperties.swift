@@ -32,6 +32,11 @@ enum MarkupProperties {
         }
         let result = rewriting.apply(to: document)
         try demand(rewriting.inverse(of: document).apply(to: result) == document, "the inverse restores the document")
+        if let image = InlineImage.text(of: document, prefix: "p-") {
+            try demand(
+                InlineImage.text(of: image, prefix: "") == image, "a part of a document is read as itself",
+                String(decoding: image, as: UTF8.self))
+        }
         let again = MarkupReferences(result.span, isXML: isXML)
         // A URL may contain the words of a connection hint, and is longer than a hint.
         let fixes = again.fixes.filter { Set($0.replacement) != [UInt8(ascii: "x")] }
