@@ -45,6 +45,8 @@ package actor BrowserPool {
     private var starting: Task<Result<Void, BrowserError>, Never>?
     private var openCount = 0
     private var waiters: [Waiter] = []
+    /// The number of tasks that wait for a place.
+    var waitingCount: Int { waiters.count }
     private var waiterCount = 0
 
     /// `directory` is for the browser's own files.
@@ -56,7 +58,7 @@ package actor BrowserPool {
 
     /// Runs `body` with a new page of the browser, which is started if necessary. Waits while too many pages are open.
     /// Closes the page at the end of `body`. When the task is cancelled, the call and the commands of the page throw
-    /// ``BrowserError/ended``.
+    /// ``BrowserError/ended``; only the start of a browser, which takes 40 s at most, is waited for.
     package func withPage<Value: Sendable>(
         width: Int, height: Int, asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void,
         _ body: @Sendable (BrowserPage) async throws(BrowserError) -> Value
@@ -83,7 +85,8 @@ package actor BrowserPool {
         return try result.get()
     }
 
-    /// Ends the browsers. ``withPage(width:height:asked:_:)`` throws from now on. Waits for the end of the processes.
+    /// Ends the browsers. ``withPage(width:height:asked:_:)`` throws from now on. Waits for the end of the processes; a
+    /// browser that is starting ends a moment later.
     package nonisolated func stop() {
         let browsers = running.withLock { running in
             running.isStopped = true

@@ -26,6 +26,10 @@ struct BrowserPoolTests {
         }
     }
 
+    private func waitForWaiter(of pool: BrowserPool) async throws {
+        while await pool.waitingCount != 1 { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
     @Test("A further page waits for a place, and a cancelled task waits no longer", .timeLimit(.minutes(1)))
     func places() async throws {
         var limits = BrowserPool.Limits()
@@ -37,10 +41,12 @@ struct BrowserPoolTests {
         try await isOpen.wait()
         let (isNextOpen, isLastOpen) = (Gate("the second page is open"), Gate("the third page is open"))
         let second = hold(pool, isOpen: isNextOpen, until: end)
+        try await waitForWaiter(of: pool)
         second.cancel()
         await #expect(throws: BrowserError.ended) { try await second.value.get() }
         #expect(!isNextOpen.isOpen)
         let third = hold(pool, isOpen: isLastOpen, until: end)
+        try await waitForWaiter(of: pool)
         #expect(!isLastOpen.isOpen)
         end.open()
         try await first.value.get()

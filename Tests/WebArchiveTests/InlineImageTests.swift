@@ -15,28 +15,42 @@ struct InlineImageTests {
         let image = """
             <?xml version="1.0"?><!DOCTYPE svg><!-- <svg> --><svg xmlns='http://www.w3.org/2000/svg' width="9" id=\"r\">\
             <symbol id="a" viewBox='0 0 1 1'><path fill="url( '#g' ) url(/x#g)" d="M0"/></symbol>\
-            <use href="#a" xlink:href='/other#a'/><text>a &lt; b</text><![CDATA[<id="no">]]></svg><svg id="rest"/>
+            <use href="#a" xlink:href='/other#a'/><text>a &lt; b</text><![CDATA[<id="no">&]]></svg><svg id="rest"/>
             """
         #expect(
             text(image) == Self.root + """
                  xmlns="http://www.w3.org/2000/svg" id="p-r">\
                 <symbol id="p-a" viewBox="0 0 1 1"><path fill="url( '#p-g' ) url(/x#g)" d="M0"/></symbol>\
-                <use href="#p-a" xlink:href="/other#a"/><text>a &lt; b</text><![CDATA[<id="no">]]></svg>
+                <use href="#p-a" xlink:href="/other#a"/><text>a &lt; b</text>&lt;id="no">&amp;</svg>
                 """)
     }
 
-    @Test("Style sheets and comments go, and quotes within a value are escaped")
+    @Test("Elements that HTML reads as its own, style sheets and comments go, and quotes are escaped")
     func changes() {
         #expect(
-            text("<svg><style>a { }</style><style/><!-- <b --><g title='\"'><svg:g></svg:g></g></svg>") == Self.root
-                + #"><g title="&quot;"><svg:g></svg:g></g></svg>"#)
+            text("<svg><style>a { }</style><STYLE>*{}</STYLE><style/><!-- <b --><g id='\"'><svg:g>x</svg:g></g></svg>")
+                == Self.root + #"><g id="p-&quot;"></g></svg>"#)
+        for name in ["p", "foreignObject", "title", "desc", "script", "a", "link", "font"] {
+            #expect(text("<svg><\(name)><g/><p>x</p></\(name)><g/></svg>") == Self.root + "><g/></svg>", "\(name)")
+        }
+    }
+
+    @Test("A hostile file cannot bring a connection hint into the document")
+    func hints() {
+        let file = #"""
+            <svg><symbol id="a"/><p/><![CDATA[><link title="]]>x" re<!-- -->l="preconnect" href="https://evil.example">\#
+            </svg>
+            """#
+        #expect(text(file)?.contains("<link") == false)
+        #expect(text(#"<svg><g "a="x><link rel=preconnect href=//evil.example>"/></svg>"#) == nil)
     }
 
     @Test(
         "A file without a whole SVG element is no part",
         arguments: [
             "", "<svg>", "<svg", "<svg/>", "<svg a=", "<svg a='", "<p></p>", "<svg><!-- </svg>", "</svg>",
-            "<svg a=b></svg>",
+            "<svg a=b></svg>", "<svg a></svg>",
+            "<svg><g =''/></svg>", "<svg></b></svg>",
         ])
     func noImages(_ image: String) {
         #expect(text(image) == nil)
@@ -64,5 +78,9 @@ struct InlineImageTests {
         let document = ArchivedDocument(Array(html.utf8), .html, contentType: "text/html", url: url)
         let text = String(decoding: document.rewritten { url, _ in url.text }, as: UTF8.self)
         #expect(text.hasPrefix(#"<Video crossorigin="" src="#) && text.contains("<audio crossorigin src="))
+        let bare = ArchivedDocument(
+            Array("<video><source src=v></video>".utf8), .html, contentType: "text/html", url: url)
+        let opened = String(decoding: bare.rewritten { url, _ in url.text }, as: UTF8.self)
+        #expect(opened.hasPrefix(#"<video crossorigin=""><source src="#))
     }
 }

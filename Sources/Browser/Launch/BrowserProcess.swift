@@ -44,8 +44,12 @@ final class BrowserProcess: Sendable {
     /// Starts the command with a new profile below `directory`. Waits for the disk.
     init(_ launch: BrowserLaunch, in directory: String) throws(BrowserError) {
         BrowserProfile.removeLeftovers(in: directory)
-        let pipes = try Pipes()
         let profile = try BrowserProfile(in: directory, for: launch.user)
+        let pipes: Pipes
+        do { pipes = try Pipes() } catch {
+            profile.remove()
+            throw error
+        }
         let complaints = Complaints()
         do {
             command = try Self.onThread(reading: pipes.errors.own, complaints) { () throws(BrowserError) in

@@ -49,6 +49,9 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         if count(at: now), log.register(self, for: key, version: version) { onFirstHit() }
     }
 
+    /// Keeps the entry in the memory tier as a hit does, without counting a hit.
+    package func recordUse() { countUse() }
+
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers exceed the limit.
     /// An action for the same `requests`, a hash, is replaced, and then never runs. Returns the bytes to charge for the
     /// answer; `nil` when the mark is not current: then `action` never runs.

@@ -153,7 +153,10 @@ extension PageManager {
                 tools.cache.find(CacheKey.resource(digest: newest.records).text) { records in
                     let isShown = (try? records.get()) ?? nil != nil
                     Self.steps.async { [self] in
-                        guard isShown else { return publish(run, capture, replacing: held) }
+                        let isCancelled = state.withLock { $0.running[run.key]?.isCancelled } == true
+                        guard isShown, !isCancelled, !run.page.reservation.isPurged else {
+                            return publish(run, capture, replacing: held)
+                        }
                         run.page.abandon()
                         end(run.key, run.number, .partial, .worse)
                     }

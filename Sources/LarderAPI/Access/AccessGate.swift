@@ -53,7 +53,7 @@ final class AccessGate: Sendable {
     }
 
     /// Whether the target is below `/pages/:key/view/`, where the ticket in the path admits a request.
-    private static func hasTicket(_ target: UnsafeRawBufferPointer) -> Bool {
+    static func hasTicket(_ target: UnsafeRawBufferPointer) -> Bool {
         let (pages, view) = ("/pages/".utf8, "/view/".utf8)
         guard target.starts(with: pages), let end = target.dropFirst(pages.count).firstIndex(of: UInt8(ascii: "/"))
         else { return false }
@@ -149,9 +149,9 @@ final class AccessGate: Sendable {
         _ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, target: UnsafeRawBufferPointer,
         isFetch: Bool
     ) -> Pass? {
+        // Below a ticket, the only ready answers are those of targets with the same ticket.
         guard let tokens else {
-            guard web.hosts != nil else { return Pass(token: nil) }
-            guard let host, web.isMeant(by: host) else { return Self.hasTicket(target) ? Pass(token: nil) : nil }
+            if web.hosts != nil, host.map(web.isMeant(by:)) != true, !Self.hasTicket(target) { return nil }
             return Pass(token: nil)
         }
         guard let token = credentials.flatMap(Self.token(in:)).flatMap(tokens.bearer(of:))?.token, token.rate == nil,
@@ -210,6 +210,12 @@ enum RequestField {
             if !isCredentials(field, isFetch: false), !isNamespace(field), changesAnswer(field) { isPlain = false }
         }
         return isPlain
+    }
+
+    /// Whether the field tells of which page a browser requests a resource. A replay has an origin of its own, so each
+    /// of its requests comes from another site. Below a ticket, the answer does not depend on it.
+    static func isOfPage(_ field: RawField) -> Bool {
+        field.isNamed("origin") || field.isNamed("sec-fetch-site")
     }
 
     /// Whether the field is `Larder-TTL`. Each value of this field has ready answers of its own.

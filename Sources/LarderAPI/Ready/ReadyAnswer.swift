@@ -48,6 +48,13 @@ final class ReadyAnswer: Sendable {
         /// The time from which on the answer must be renewed or dropped.
         var until: Timestamp
 
+        /// Counts the hit of the answer. The resources of a page count none, but stay in memory by their use.
+        func recordHit(at now: Timestamp) {
+            guard let page else { return entry.entry.recordHit(at: now) }
+            entry.entry.recordUse()
+            page.entry.recordUse()
+        }
+
         var isCurrent: Bool {
             entry.isCurrent && responses?.isCurrent != false && page?.isCurrent != false
         }

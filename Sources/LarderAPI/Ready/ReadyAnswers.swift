@@ -47,7 +47,7 @@ final class ReadyAnswers: Sendable {
             } else if RequestField.isNamespace(field), name == nil, !isFetch {
                 name = field.value
             } else if RequestField.changesAnswer(field) {
-                return .none
+                guard RequestField.isOfPage(field), AccessGate.hasTicket(target) else { return .none }
             }
         }
         guard let pass = gate.pass(credentials, host: host, target: target, isFetch: isFetch),
@@ -60,7 +60,11 @@ final class ReadyAnswers: Sendable {
             guard validity.isCurrent else { return .outdated(answer) }
             guard now >= validity.from, now < validity.until else { return .due(answer) }
             answer.meter?.increment()
-            return .right(answer.response, validity.page == nil ? validity.entry.entry : nil)
+            guard validity.page == nil else {
+                validity.recordHit(at: now)
+                return .right(answer.response, nil)
+            }
+            return .right(answer.response, validity.entry.entry)
         }
         switch found {
         case .right(let response, let entry):
@@ -72,7 +76,7 @@ final class ReadyAnswers: Sendable {
             // The entry may have changed since the look-up.
             guard renewed.validity.isCurrent else { return forget(renewed) }
             renewed.meter?.increment()
-            if renewed.validity.page == nil { renewed.validity.entry.entry.recordHit(at: now) }
+            renewed.validity.recordHit(at: now)
             return .response(renewed.response)
         case .outdated(let answer): return forget(answer)
         case nil:
@@ -92,7 +96,7 @@ final class ReadyAnswers: Sendable {
     }
 
     private enum Found {
-        /// With the entry that counts the hit. The resources of a page count none.
+        /// With the entry that counts the hit, unless the hit is counted.
         case right(Response, HotEntry?)
         /// The answer is not valid at this time: `Age`, `ttl` or `max-age` must be recomputed.
         case due(ReadyAnswer)
@@ -142,14 +146,14 @@ final class ReadyAnswers: Sendable {
     private static func requests(like request: Request, in namespace: Int, _ names: [String]) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
-        let isFetch = request.withTarget(AccessGate.isFetch)
+        let (isFetch, hasTicket) = request.withTarget { (AccessGate.isFetch($0), AccessGate.hasTicket($0)) }
         var ttl: [UInt8]?
         var values = names.map { (name: Array($0.utf8), lines: [[UInt8]]()) }
         request.forEachFieldLine { field in
             if RequestField.isTTL(field), ttl == nil {
                 ttl = Array(field.value)
             } else if !RequestField.isCredentials(field, isFetch: isFetch), !RequestField.isNamespace(field),
-                RequestField.changesAnswer(field)
+                RequestField.changesAnswer(field), !(hasTicket && RequestField.isOfPage(field))
             {
                 isPlain = false
             }

@@ -169,7 +169,7 @@ struct ReadyMemory: Sendable {
         self.answer = MemoryHint(answer, length: 192)
         target = answer.requests.target.withUnsafeBytes { MemoryHint($0.baseAddress, length: $0.count) }
         entry = MemoryHint(answer.validity.entry.entry, length: 64)
-        changes = answer.validity.responses?.memory
+        changes = answer.validity.responses?.memory ?? answer.validity.page.map { MemoryHint($0.entry, length: 64) }
         response = answer.response.memory
     }
 

@@ -23,13 +23,6 @@ extension MarkupReferences {
                 references[index].integrity = integrity.range
             }
         }
-        if tag.isHTML, tag.element == .video || tag.element == .audio,
-            !attributes.contains(where: { $0.name == .crossorigin })
-        {
-            // The subtitles of a document with an origin of its own are of another origin.
-            let name = tag.range.lowerBound..<tag.range.lowerBound + 6
-            fixes.append(Fix(range: name, replacement: bytes.array(name) + Array(" crossorigin=\"\"".utf8)))
-        }
         for attribute in attributes {
             switch attribute.name {
             case .style: addURLs(of: attribute, bytes)
@@ -46,6 +39,18 @@ extension MarkupReferences {
             default: break
             }
         }
+    }
+
+    /// In a document with an origin of its own, a video has subtitles only if the document asks for the video as for a
+    /// resource of another origin.
+    mutating func openMedia(
+        _ tag: MarkupTokenizer.Tag, _ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>
+    ) {
+        guard tag.isHTML, tag.element == .video || tag.element == .audio,
+            !attributes.contains(where: { $0.name == .crossorigin })
+        else { return }
+        let name = tag.range.lowerBound..<tag.range.lowerBound + 6
+        fixes.append(Fix(range: name, replacement: bytes.array(name) + Array(" crossorigin=\"\"".utf8)))
     }
 
     private mutating func read(

@@ -76,6 +76,7 @@ package struct MarkupReferences {
             switch token {
             case .start(let tag):
                 if !tokenizer.attributes.isEmpty { read(tag, tokenizer.attributes, bytes) }
+                openMedia(tag, tokenizer.attributes, bytes)
                 start(tag, bytes)
             case .end:
                 if isXML, let pieces = styles.end() { addSheet(StyleText(pieces, of: bytes, entities), pieces) }

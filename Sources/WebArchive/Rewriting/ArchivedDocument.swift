@@ -153,7 +153,8 @@ package struct ArchivedDocument: Sendable {
                 defer { index += 1 }
                 switch destinations[index] {
                 case .url(let url):
-                    if reference.kind == .svg, !url.fragment.isEmpty, let prefix = prefixes[url.text] {
+                    // The document in a `srcdoc` does not have the parts of the outer one.
+                    if reference.kind == .svg, reference.escapes.count == 1, !url.fragment.isEmpty, let prefix = prefixes[url.text] {
                         return "#" + prefix + url.fragment.dropFirst()
                     }
                     let new = replacement(url, reference.kind)

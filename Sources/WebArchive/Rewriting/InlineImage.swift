@@ -6,173 +6,203 @@
 /// // <svg width="0" … ><symbol id="x-a"/><use href="#x-a"/></svg>
 /// ```
 package enum InlineImage {
-    /// Takes the root element out of the file, hides it, and puts the prefix in front of each id and of each reference
-    /// to an id of the file. `image` is in UTF-8, and its URLs are rewritten. Style sheets go, because they would apply
-    /// to the whole document. `nil` for a file without a whole `svg` element.
+    /// Takes the root element out of the file, hides it, and puts the prefix in front of each id and of each `href` and
+    /// `url()` with an id of the file. `image` is in UTF-8, and its URLs are rewritten. Elements other than shapes,
+    /// texts, colours and filters go: style sheets would apply to the whole document, and some elements would end the
+    /// image in HTML. `nil` for a file without a whole `svg` element, or with attributes that HTML could read otherwise.
     package static func text(of image: [UInt8], prefix: String) -> [UInt8]? {
-        var writer = Writer(image: image, prefix: Array(prefix.utf8))
+        var writer = InlineImageWriter(image: image, prefix: Array(prefix.utf8))
         return writer.write()
-    }
-
-    private struct Writer {
-        let image: [UInt8]
-        let prefix: [UInt8]
-        private var output: [UInt8] = []
-        private var position = 0
-        /// The open elements of the root; 0 in front of the root and behind it.
-        private var depth = 0
-
-        init(image: [UInt8], prefix: [UInt8]) {
-            self.image = image
-            self.prefix = prefix
-        }
-
-        mutating func write() -> [UInt8]? {
-            while let open = find("<", from: position) {
-                if depth > 0 { output += image[position..<open] }
-                position = open
-                if starts("<!--") {
-                    guard skip(to: "-->") else { return nil }
-                } else if starts("<![CDATA[") {
-                    let start = position
-                    guard skip(to: "]]>") else { return nil }
-                    if depth > 0 { output += image[start..<position] }
-                } else if starts("<!") || starts("<?") {
-                    guard skip(to: ">") else { return nil }
-                } else if starts("</") {
-                    let start = position
-                    guard skip(to: ">") else { return nil }
-                    guard depth > 0 else { continue }
-                    output += image[start..<position]
-                    depth -= 1
-                    if depth == 0 { return output }
-                } else {
-                    guard startTag() else { return nil }
-                }
-            }
-            return nil
-        }
-
-        /// Copies a start tag. Returns `false` at the end of the file, and for a root other than `svg`.
-        private mutating func startTag() -> Bool {
-            let start = position
-            position += 1
-            let name = word { !Self.endsName($0) }
-            if name.last(of: ":") == "style" { return skipElement() }
-            if depth == 0 {
-                guard name.last(of: ":") == "svg" else { return false }
-                output += Array("<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"".utf8)
-            } else {
-                output += image[start..<position]
-            }
-            while position < image.count {
-                switch image[position] {
-                case UInt8(ascii: ">"):
-                    position += 1
-                    depth += 1
-                    output.append(UInt8(ascii: ">"))
-                    return true
-                case UInt8(ascii: "/"):
-                    position += 1
-                    if position < image.count, image[position] == UInt8(ascii: ">") {
-                        position += 1
-                        output += Array("/>".utf8)
-                        return depth > 0
-                    }
-                case let byte where byte.isSpace: position += 1
-                default: guard attribute() else { return false }
-                }
-            }
-            return false
-        }
-
-        /// Copies an attribute with its value in double quotes; of the root only those without an effect on its place.
-        private mutating func attribute() -> Bool {
-            let start = position
-            let name = word { !Self.endsName($0) && $0 != UInt8(ascii: "=") }
-            if position == start { position += 1 }
-            _ = word(\.isSpace)
-            guard position < image.count, image[position] == UInt8(ascii: "=") else { return true }
-            position += 1
-            _ = word(\.isSpace)
-            guard position < image.count else { return false }
-            let quote = image[position]
-            guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
-                let end = image[(position + 1)...].firstIndex(of: quote)
-            else { return false }
-            let value = image[(position + 1)..<end]
-            position = end + 1
-            let isOfRoot = depth == 0
-            if isOfRoot, ["width", "height", "style", "aria-hidden", "class", "x", "y"].contains(name) { return true }
-            output += Array(" \(name)=\"".utf8)
-            for byte in named(value, by: name) {
-                if byte == UInt8(ascii: "\"") { output += Array("&quot;".utf8) } else { output.append(byte) }
-            }
-            output.append(UInt8(ascii: "\""))
-            return true
-        }
-
-        /// The value of an attribute, with the prefix in front of each id of the file.
-        private func named(_ value: ArraySlice<UInt8>, by name: String) -> [UInt8] {
-            let hash = UInt8(ascii: "#")
-            switch name {
-            case "id": return prefix + value
-            case "href", "xlink:href":
-                return value.first == hash ? [hash] + prefix + value.dropFirst() : Array(value)
-            default:
-                var output: [UInt8] = []
-                var rest = value
-                while let start = rest.firstRange(of: Array("url(".utf8)) {
-                    output += rest[..<start.upperBound]
-                    rest = rest[start.upperBound...]
-                    let gap = rest.prefix { $0.isSpace || $0 == UInt8(ascii: "'") || $0 == UInt8(ascii: "\"") }
-                    output += gap
-                    rest = rest.dropFirst(gap.count)
-                    if rest.first == hash {
-                        output.append(hash)
-                        output += prefix
-                        rest = rest.dropFirst()
-                    }
-                }
-                return output + rest
-            }
-        }
-
-        /// Leaves out an element with its content. The position is in its start tag.
-        private mutating func skipElement() -> Bool {
-            guard let end = find(">", from: position) else { return false }
-            position = end + 1
-            guard image[end - 1] != UInt8(ascii: "/") else { return true }
-            return skip(to: "</") && skip(to: ">")
-        }
-
-        private mutating func skip(to text: StaticString) -> Bool {
-            guard let end = image.span.end(of: text, from: position) else { return false }
-            position = end
-            return true
-        }
-
-        private mutating func word(_ isPart: (UInt8) -> Bool) -> String {
-            let start = position
-            while position < image.count, isPart(image[position]) { position += 1 }
-            return String(decoding: image[start..<position], as: UTF8.self)
-        }
-
-        private func find(_ byte: Unicode.Scalar, from start: Int) -> Int? {
-            image.span.firstIndex(of: UInt8(ascii: byte), from: start)
-        }
-
-        private func starts(_ text: StaticString) -> Bool { image.span.hasPrefix(text, at: position) }
-
-        private static func endsName(_ byte: UInt8) -> Bool {
-            byte.isSpace || byte == UInt8(ascii: "/") || byte == UInt8(ascii: ">")
-        }
     }
 }
 
-extension String {
-    /// The part behind the last `separator`, or the whole text.
-    fileprivate func last(of separator: Character) -> Substring {
-        self[(lastIndex(of: separator).map(index(after:)) ?? startIndex)...]
+private struct InlineImageWriter {
+    let image: [UInt8]
+    let prefix: [UInt8]
+    private var output: [UInt8] = []
+    private var position = 0
+    /// The open elements of the root; 0 in front of the root and behind it.
+    private var depth = 0
+    /// The open elements of the outermost one that goes, with itself.
+    private var goneDepth = 0
+
+    /// The elements that stay. HTML reads their content as SVG.
+    private static let elements: Set<String> = {
+        var names: Set<String> = [
+            "svg", "g", "defs", "symbol", "use", "path", "rect", "circle", "ellipse", "line", "polyline", "polygon",
+            "text", "tspan", "textPath", "image", "linearGradient", "radialGradient", "stop", "clipPath", "mask",
+            "pattern", "marker", "filter", "switch",
+        ]
+        for name in [
+            "Blend", "ColorMatrix", "ComponentTransfer", "Composite", "ConvolveMatrix", "DiffuseLighting",
+            "DisplacementMap", "DistantLight", "DropShadow", "Flood", "FuncA", "FuncB", "FuncG", "FuncR",
+            "GaussianBlur", "Image", "Merge", "MergeNode", "Morphology", "Offset", "PointLight", "SpecularLighting",
+            "SpotLight", "Tile", "Turbulence",
+        ] { names.insert("fe" + name) }
+        return names
+    }()
+    /// The attributes of the root that would change its place in the document.
+    private static let placing: Set<String> = ["width", "height", "style", "aria-hidden", "class", "x", "y"]
+
+    init(image: [UInt8], prefix: [UInt8]) {
+        self.image = image
+        self.prefix = prefix
+    }
+
+    mutating func write() -> [UInt8]? {
+        while let open = image.span.firstIndex(of: UInt8(ascii: "<"), from: position) {
+            append(image[position..<open])
+            position = open
+            if starts("<!--") {
+                guard skip(to: "-->") else { return nil }
+            } else if starts("<![CDATA[") {
+                let start = position + 9
+                guard skip(to: "]]>") else { return nil }
+                // Outside SVG, HTML reads a section as a comment.
+                for byte in image[start..<max(start, position - 3)] { appendText(byte) }
+            } else if starts("<!") || starts("<?") {
+                guard skip(to: ">") else { return nil }
+            } else if starts("</") {
+                guard endTag() else { return nil }
+                if depth == 0, !output.isEmpty { return output }
+            } else {
+                guard startTag() else { return nil }
+            }
+        }
+        return nil
+    }
+
+    private mutating func append(_ bytes: some Sequence<UInt8>) {
+        if depth > 0, goneDepth == 0 { output.append(contentsOf: bytes) }
+    }
+
+    private mutating func appendText(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "<"): append("&lt;".utf8)
+        case UInt8(ascii: "&"): append("&amp;".utf8)
+        default: append([byte])
+        }
+    }
+
+    /// Copies an end tag. Returns `false` at the end of the file.
+    private mutating func endTag() -> Bool {
+        position += 2
+        let name = word { !Self.endsName($0) }
+        guard skip(to: ">") else { return false }
+        guard goneDepth == 0 else {
+            goneDepth -= 1
+            return true
+        }
+        guard depth > 0 else { return true }
+        guard Self.elements.contains(name) else { return false }
+        append("</\(name)>".utf8)
+        depth -= 1
+        return true
+    }
+
+    /// Copies a start tag. Returns `false` at the end of the file, for a root other than `svg`, and for an attribute
+    /// that HTML could read otherwise.
+    private mutating func startTag() -> Bool {
+        position += 1
+        let name = word { !Self.endsName($0) }
+        let isRoot = depth == 0
+        guard !isRoot || name == "svg" else { return false }
+        let isGone = goneDepth > 0 || !Self.elements.contains(name)
+        var text = Array("<\(name)".utf8)
+        if isRoot { text += Array(" width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"".utf8) }
+        while position < image.count {
+            switch image[position] {
+            case UInt8(ascii: ">"):
+                position += 1
+                return begin(text + [UInt8(ascii: ">")], isGone: isGone)
+            case UInt8(ascii: "/"):
+                position += 1
+                guard position < image.count, image[position] == UInt8(ascii: ">") else { continue }
+                position += 1
+                if !isGone { append(text + Array("/>".utf8)) }
+                return !isRoot
+            case let byte where byte.isSpace: position += 1
+            default:
+                guard let attribute = attribute(isOfRoot: isRoot) else { return false }
+                text += attribute
+            }
+        }
+        return false
+    }
+
+    private mutating func begin(_ tag: [UInt8], isGone: Bool) -> Bool {
+        if isGone {
+            goneDepth += 1
+        } else {
+            depth += 1
+            append(tag)
+        }
+        return true
+    }
+
+    /// An attribute with its value in double quotes; of the root only if it has no effect on its place.
+    private mutating func attribute(isOfRoot: Bool) -> [UInt8]? {
+        let name = word { $0.isLetter || (0x30...0x3a).contains($0) || $0 == 0x2d || $0 == 0x2e || $0 == 0x5f }
+        _ = word(\.isSpace)
+        guard !name.isEmpty, position < image.count, image[position] == UInt8(ascii: "=") else { return nil }
+        position += 1
+        _ = word(\.isSpace)
+        guard position < image.count else { return nil }
+        let quote = image[position]
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+            let end = image.span.firstIndex(of: quote, from: position + 1)
+        else { return nil }
+        let value = image[(position + 1)..<end]
+        position = end + 1
+        if isOfRoot, Self.placing.contains(name) { return [] }
+        var text = Array(" \(name)=\"".utf8)
+        for byte in named(value, by: name) {
+            if byte == UInt8(ascii: "\"") { text += Array("&quot;".utf8) } else { text.append(byte) }
+        }
+        return text + [UInt8(ascii: "\"")]
+    }
+
+    /// The value of an attribute, with the prefix in front of each id of the file.
+    private func named(_ value: ArraySlice<UInt8>, by name: String) -> [UInt8] {
+        let hash = UInt8(ascii: "#")
+        switch name {
+        case "id": return prefix + value
+        case "href", "xlink:href":
+            return value.first == hash ? [hash] + prefix + value.dropFirst() : Array(value)
+        default:
+            var output: [UInt8] = []
+            var rest = value
+            while let start = rest.firstRange(of: Array("url(".utf8)) {
+                output += rest[..<start.upperBound]
+                rest = rest[start.upperBound...]
+                let gap = rest.prefix { $0.isSpace || $0 == UInt8(ascii: "'") || $0 == UInt8(ascii: "\"") }
+                output += gap
+                rest = rest.dropFirst(gap.count)
+                if rest.first == hash {
+                    output.append(hash)
+                    output += prefix
+                    rest = rest.dropFirst()
+                }
+            }
+            return output + rest
+        }
+    }
+
+    private mutating func skip(to text: StaticString) -> Bool {
+        guard let end = image.span.end(of: text, from: position) else { return false }
+        position = end
+        return true
+    }
+
+    private mutating func word(_ isPart: (UInt8) -> Bool) -> String {
+        let start = position
+        while position < image.count, isPart(image[position]) { position += 1 }
+        return String(decoding: image[start..<position], as: UTF8.self)
+    }
+
+    private func starts(_ text: StaticString) -> Bool { image.span.hasPrefix(text, at: position) }
+
+    private static func endsName(_ byte: UInt8) -> Bool {
+        byte.isSpace || byte == UInt8(ascii: "/") || byte == UInt8(ascii: ">")
     }
 }

@@ -94,6 +94,50 @@ struct ReadyViewTests {
         }
     }
 
+    @Test("The requests of a sandboxed document, which come from another site, and HEAD get the ready answer")
+    func browsers() async throws {
+        try await withView { (server, _, document, image) async throws in
+            for fields: HTTPFields in [
+                [HTTPField.Name("Sec-Fetch-Site")!: "cross-site", HTTPField.Name("Sec-Fetch-Dest")!: "image"],
+                [HTTPField.Name("Origin")!: "null", HTTPField.Name("Sec-Fetch-Site")!: "cross-site"],
+            ] {
+                let reply = try await expectAtHand(true, server, image, fields: fields)
+                #expect(reply["Access-Control-Allow-Origin"] == "*")
+            }
+            let head = try await server.client.request("HEAD", document)
+            #expect(head.status == 200 && head.body.isEmpty && head["Content-Security-Policy"] != nil)
+            // A worker would run with the origin of this server.
+            let worker: HTTPFields = [HTTPField.Name("Sec-Fetch-Dest")!: "serviceworker"]
+            _ = try await expectAtHand(false, server, image, fields: worker)
+        }
+    }
+
+    @Test("A namespace in the path has ready answers of its own")
+    func namespaces() async throws {
+        let origin = try PageOrigin.start()
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for name in ["one", "two"] {
+                let made = try await server.client.request(
+                    "PUT", "/namespaces/\(name)", fields: [.contentType: "application/json"], body: Array("{}".utf8))
+                #expect(made.status == 200)
+                let page = try await server.client.request(
+                    "POST", "/@\(name)/pages",
+                    fields: [.contentType: "application/json", HTTPField.Name("Prefer")!: "wait=60"],
+                    body: Array("{\"url\": \"\(origin.url("/"))\"}".utf8))
+                #expect(page.status == 200)
+            }
+            let key = md5(origin.url("/")) + "-page"
+            let opened = try await server.get("/@one/pages/\(key)/view")
+            let place = try #require(opened["Location"])
+            let image = place + origin.url("/image.png")
+            for _ in 0..<3 { #expect(try await server.get(image).status == 200) }
+            #expect(place.hasPrefix("/@one/"))
+            #expect(try await server.get("/@two" + image.dropFirst("/@one".count)).status == 404)
+            #expect(try await server.get(String(image.dropFirst("/@one".count))).status == 404)
+        }
+    }
+
     @Test("Parts and conditions have answers of their own")
     func conditions() async throws {
         try await withView { (server, _, document, image) async throws in

@@ -32,11 +32,6 @@ enum MarkupProperties {
         }
         let result = rewriting.apply(to: document)
         try demand(rewriting.inverse(of: document).apply(to: result) == document, "the inverse restores the document")
-        if let image = InlineImage.text(of: document, prefix: "p-") {
-            try demand(
-                InlineImage.text(of: image, prefix: "") == image, "a part of a document is read as itself",
-                String(decoding: image, as: UTF8.self))
-        }
         let again = MarkupReferences(result.span, isXML: isXML)
         // A URL may contain the words of a connection hint, and is longer than a hint.
         let fixes = again.fixes.filter { Set($0.replacement) != [UInt8(ascii: "x")] }
@@ -44,6 +39,24 @@ enum MarkupProperties {
             reference.text.hasPrefix(prefix) || address.resolve(reference) == .inert ? nil : "x"
         }
         try demand(second.edits.isEmpty, "each URL of a rewritten document is a URL of the replay", "\(second.edits)")
+        try checkPart(ArchivedDocument(Array(document), .xml, contentType: nil, url: WebURL("http://h.example/a")!))
+    }
+
+    /// Checks an image that becomes a part of an HTML document.
+    private static func checkPart(_ image: ArchivedDocument) throws(Violation) {
+        let rewritten = image.rewritten { url, _ in prefix + url.text }
+        guard let part = InlineImage.text(of: rewritten, prefix: "p-") else { return }
+        let text = String(decoding: part, as: UTF8.self)
+        try demand(InlineImage.text(of: part, prefix: "") == part, "a part of a document is read as itself", text)
+        let found = MarkupReferences(part.span, isXML: false)
+        // A hint in a text or an attribute is none, but is taken for one.
+        let fixes = found.fixes.filter { Set($0.replacement) != [UInt8(ascii: "x")] }
+        try demand(fixes.isEmpty, "a part of a document has no policies and no hints", "\(fixes) in \(text)")
+        let address = WebURL("http://h.example/a")!
+        for reference in found.references where !reference.text.hasPrefix("#") {
+            let isInside = reference.text.hasPrefix(prefix) || WebURL(reference.text, relativeTo: address) == nil
+            try demand(isInside, "a part of a document has URLs of the replay only", "\(reference.text) in \(text)")
+        }
     }
 }
 

@@ -22,6 +22,11 @@ package class HitCounter: @unchecked Sendable {
         return counted.add(2, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
 
+    /// Counts a use for the memory tier alone.
+    final func countUse() {
+        if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
+    }
+
     final func takeTally() -> UInt32 {
         tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
     }

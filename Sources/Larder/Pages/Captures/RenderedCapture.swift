@@ -26,8 +26,8 @@ final class RenderedCapture: PageVisit {
     }
 
     private struct State {
-        /// The requests of the browser that wait.
         var isStarted = false
+        /// The requests of the browser that wait.
         var pending = 0
         var count = 0
         var lastRequest = ContinuousClock.now

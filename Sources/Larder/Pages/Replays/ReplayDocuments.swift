@@ -46,6 +46,7 @@ final class ReplayDocuments: Sendable {
                 parent: document.answer.parentEncoding)
             readImages(of: read, index, document.place, room) { [self] images in
                 defer { withExtendedLifetime(room) {} }
+                guard let images else { return then(.failure(.busy)) }
                 let place = document.place
                 let rewritten = SharedBytes(read.rewritten(with: images) { url, _ in place.address(of: url) })
                 held.withLock { $0.insert(rewritten, for: name, weight: rewritten.count + 512) }
@@ -56,10 +57,11 @@ final class ReplayDocuments: Sendable {
 
     // MARK: - Images that become a part of a document
 
-    /// Reads the SVG files that become a part of the document, with their URLs rewritten. Leaves out long files.
+    /// Reads the SVG files that become a part of the document, with their URLs rewritten. Leaves out long files. `then`
+    /// gets `nil` when there is no room for the files now.
     private func readImages(
         of document: ArchivedDocument, _ index: CaptureIndex, _ place: ReplayPlace, _ room: SharedAllowance.Part,
-        then: @escaping @Sendable ([String: [UInt8]]) -> Void
+        then: @escaping @Sendable ([String: [UInt8]]?) -> Void
     ) {
         var files: [(url: WebURL, digest: [UInt8], type: String?)] = []
         var total: Int64 = 0
@@ -71,7 +73,7 @@ final class ReplayDocuments: Sendable {
             total += answer.length
             files.append((url, digest, answer.fields[.contentType]))
         }
-        guard !files.isEmpty, room.take(4 * Int(total)) else { return then([:]) }
+        guard room.take(4 * Int(total)) else { return then(nil) }
         read(files[...], into: [:], place, then: then)
     }
 
@@ -86,7 +88,10 @@ final class ReplayDocuments: Sendable {
                 var images = images
                 if let stored = (try? found.get()) ?? nil, let bytes = try? stored.body.bytes() {
                     let image = ArchivedDocument([UInt8](bytes), .xml, contentType: file.type, url: file.url)
-                    images[file.url.text] = image.rewritten { url, _ in place.address(of: url) }
+                    // An element of the file itself stays one after the file has become a part of the document.
+                    images[file.url.text] = image.rewritten { url, _ in
+                        url.text == file.url.text && !url.fragment.isEmpty ? "" : place.address(of: url)
+                    }
                 }
                 read(rest, into: images, place, then: then)
             }
