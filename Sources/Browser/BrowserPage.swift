@@ -200,8 +200,9 @@ package final class BrowserPage: Sendable {
                 ])
         }
         if type == "page" || type == "iframe" {
-            // Without a network, `navigator.onLine` is false, and some pages then show only this fact.
-            post("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.online)])
+            // Without a network, `navigator.onLine` is false, and some pages then show only this fact. No reader can
+            // close the window either.
+            post("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.setting)])
         }
         post("Runtime.runIfWaitingForDebugger")
         guard isOwn else { return }
@@ -213,8 +214,9 @@ package final class BrowserPage: Sendable {
         attaching?.resume()
     }
 
-    private static let online = """
+    private static let setting = """
         Object.defineProperty(Navigator.prototype, "onLine", { get: () => true, configurable: true });
+        window.close = function close() {};
         """
 
     func handle(_ event: DevToolsEvent) {

@@ -66,23 +66,39 @@ package actor BrowserPool {
         guard await takePlace() else { throw .ended }
         defer { givePlaceBack() }
         if Task.isCancelled { throw .ended }
-        let held = try await browser()
-        held.openedCount += 1
-        held.openCount += 1
+        let (held, page) = try await open(width: width, height: height, asked: asked)
         let result: Result<Value, BrowserError>
         do {
-            let page = try await held.browser.open(width: width, height: height, asked: asked)
-            do {
-                result = .success(try await body(page))
-            } catch {
-                result = .failure(error)
-            }
-            await held.browser.close(page)
+            result = .success(try await body(page))
         } catch {
             result = .failure(error)
+            // Perhaps the browser can start no process for pages any more.
+            if error == .crashed { retire(held) }
         }
+        await held.browser.close(page)
         await leave(held)
         return try result.get()
+    }
+
+    /// Opens a page. A browser that opens none is replaced once, because it may have been killed, or be busy with the
+    /// last page.
+    private func open(
+        width: Int, height: Int, asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void
+    ) async throws(BrowserError) -> (Held, BrowserPage) {
+        var isFirst = true
+        while true {
+            let held = try await browser()
+            held.openedCount += 1
+            held.openCount += 1
+            do {
+                return (held, try await held.browser.open(width: width, height: height, asked: asked))
+            } catch {
+                retire(held)
+                await leave(held)
+                guard isFirst, !Task.isCancelled else { throw error }
+                isFirst = false
+            }
+        }
     }
 
     /// Ends the browsers. ``withPage(width:height:asked:_:)`` throws from now on. Waits for the end of the processes; a
@@ -161,11 +177,16 @@ package actor BrowserPool {
         }
     }
 
+    /// The browser gets no further page.
+    private func retire(_ held: Held) {
+        if current === held { current = nil }
+    }
+
     /// A page of the browser is closed. A worn browser gets no further page, and ends after its last one.
     private func leave(_ held: Held) async {
         held.openCount -= 1
         let memory = await held.browser.memory
-        if held.openedCount >= limits.pagesOfBrowser || memory > limits.memory, current === held { current = nil }
+        if held.openedCount >= limits.pagesOfBrowser || memory > limits.memory { retire(held) }
         if current !== held, held.openCount == 0 {
             await held.browser.end()
             running.withLock { $0.browsers.removeAll { $0 === held.browser } }

@@ -112,8 +112,9 @@ extension DiskCache {
 
     /// Registers a ready answer, which the caller made of the ``StoredEntry`` with this mark. `bytes` counts in the
     /// memory tier: the size of the answer, with a body that only the answer holds. `onEnd`, which must not wait, is
-    /// called once when the caller must drop the answer. `requests` is a hash of the requests that the answer serves. A later answer with this hash replaces it
-    /// without a call of `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called.
+    /// called once when the caller must drop the answer. `requests` is a hash of the requests that the answer serves. A
+    /// later answer with this hash replaces it without a call of `onEnd`. `false`: the entry has changed or there is no
+    /// room; `onEnd` may have been called.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {

@@ -84,6 +84,40 @@ struct BrowserPoolTests {
         }
     }
 
+    /// Kills the processes that have a profile in their commands. Returns their number.
+    private func killBrowser(with profile: String) throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").count { name in
+            guard let id = pid_t(name), let command = FileManager.default.contents(atPath: "/proc/\(name)/cmdline"),
+                String(decoding: command, as: UTF8.self).contains(profile)
+            else { return false }
+            return kill(id, SIGKILL) == 0
+        }
+    }
+
+    @Test(
+        "A browser that was killed, and one with a crashed page, are replaced for the next page",
+        .timeLimit(.minutes(2)))
+    func failures() async throws {
+        let directory = try Chromium.makeDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let pool = BrowserPool(launch, in: directory)
+        defer { pool.stop() }
+        func profile() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: directory) }
+        try await pool.withPage(width: 400, height: 300, asked: { $0.refuse($1) }) { _ in }
+        let first = try profile()
+        #expect(try killBrowser(with: first[0]) > 0)
+        try await pool.withPage(width: 400, height: 300, asked: { $0.refuse($1) }) { _ in }
+        let second = try profile()
+        #expect(first.count == 1 && second.count == 1 && first != second)
+        await #expect(throws: BrowserError.self) {
+            try await pool.withPage(width: 400, height: 300, asked: { $0.pass($1) }) { page throws(BrowserError) in
+                try await page.navigate(to: "chrome://crash", before: .now + .seconds(30))
+            }
+        }
+        try await pool.withPage(width: 400, height: 300, asked: { $0.refuse($1) }) { _ in }
+        #expect(try profile().count == 1)
+    }
+
     @Test("A browser with too much memory is replaced", .timeLimit(.minutes(1)))
     func memory() async throws {
         var limits = BrowserPool.Limits()

@@ -59,6 +59,11 @@ def test_a_request_with_a_long_body_does_not_end_the_browser(alone):
     assert [path for method, path in origin.requests if method != "GET"] == []
 
 
+def test_a_page_that_closes_its_window_has_a_snapshot(alone):
+    answer, text, _ = capture_of({"/": page("<script>window.close(); document.body.append('still here')</script>")}, "/")
+    assert (answer["state"], answer["browserProblem"], "still here" in text) == ("complete", None, True)
+
+
 def test_a_dialog_does_not_stop_a_capture(alone):
     answer, text, _ = capture_of({"/": page("<script>alert(1); document.body.append('after ' + confirm('?'))</script>")},
         "/")

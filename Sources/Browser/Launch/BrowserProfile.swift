@@ -8,19 +8,23 @@ struct BrowserProfile: Sendable {
     private let lock: Int32
 
     private static let prefix = "larder-browser-"
+    /// Of a directory that is not locked yet.
+    private static let newPrefix = "larder-browser-new-"
 
     /// Makes an empty directory below `directory` that only the browser's user can read.
     init(in directory: String, for user: BrowserLaunch.User?) throws(BrowserError) {
-        var template = Array("\(directory)/\(Self.prefix)XXXXXX".utf8CString)
+        var template = Array("\(directory)/\(Self.newPrefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw .start("no directory can be made in \(directory): \(String(cString: strerror(errno)))")
         }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        lock = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        let isReady = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0
+        let new = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = new.replacing(Self.newPrefix, with: Self.prefix)
+        lock = open(new, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let isReady = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 && rename(new, path) == 0
         guard isReady, user.map({ chown(path, $0.id, $0.group) == 0 }) ?? true else {
             let reason = String(cString: strerror(errno))
             if lock >= 0 { close(lock) }
+            rmdir(new)
             rmdir(path)
             throw .start("\(path) cannot be given to the browser's user: \(reason)")
         }
@@ -37,9 +41,10 @@ struct BrowserProfile: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         for name in names where name.hasPrefix(prefix) {
             let path = directory + "/" + name
-            // Another process may have made the directory a moment ago, and lock it next.
+            // Another process may have made a new directory a moment ago, and lock it next.
             var facts = stat()
-            guard lstat(path, &facts) == 0, facts.st_mtim.tv_sec < time(nil) - 60 else { continue }
+            guard lstat(path, &facts) == 0, !name.hasPrefix(newPrefix) || facts.st_mtim.tv_sec < time(nil) - 60
+            else { continue }
             let lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard lock >= 0 else { continue }
             defer { close(lock) }

@@ -101,8 +101,13 @@ extension PageManager {
                 case .timedOut, .timeLimit: .timedOut
                 default: .failed
                 }
-            let refusal = document.answer.flatMap { answer in
-                (200..<300).contains(answer.status) ? nil : "the origin answered with status \(answer.status)"
+            let refusal: String? = document.answer.flatMap { answer in
+                switch answer.status {
+                case 200..<300: nil
+                case 300..<400 where answer.fields[.location] != nil:
+                    "its redirects end in no document: they form a circle, or lead to a URL that cannot be captured"
+                default: "the origin answered with status \(answer.status)"
+                }
             }
             let reason = document.reason ?? refusal ?? result.rendering?.problem ?? "it has no document"
             guard run.request.archive != nil else { return fail(run, .document(failure, reason)) }

@@ -154,7 +154,8 @@ package struct ArchivedDocument: Sendable {
                 switch destinations[index] {
                 case .url(let url):
                     // The document in a `srcdoc` does not have the parts of the outer one.
-                    if reference.kind == .svg, reference.escapes.count == 1, !url.fragment.isEmpty, let prefix = prefixes[url.text] {
+                    let isOuter = reference.escapes.count == 1
+                    if reference.kind == .svg, isOuter, !url.fragment.isEmpty, let prefix = prefixes[url.text] {
                         return "#" + prefix + url.fragment.dropFirst()
                     }
                     let new = replacement(url, reference.kind)

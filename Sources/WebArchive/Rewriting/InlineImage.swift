@@ -9,7 +9,8 @@ package enum InlineImage {
     /// Takes the root element out of the file, hides it, and puts the prefix in front of each id and of each `href` and
     /// `url()` with an id of the file. `image` is in UTF-8, and its URLs are rewritten. Elements other than shapes,
     /// texts, colours and filters go: style sheets would apply to the whole document, and some elements would end the
-    /// image in HTML. `nil` for a file without a whole `svg` element, or with attributes that HTML could read otherwise.
+    /// image in HTML. `nil` for a file without a whole `svg` element, or with attributes that HTML could read
+    /// otherwise.
     package static func text(of image: [UInt8], prefix: String) -> [UInt8]? {
         var writer = InlineImageWriter(image: image, prefix: Array(prefix.utf8))
         return writer.write()

@@ -201,6 +201,9 @@ struct OriginCaptureTests {
             #expect(slow.record("/stuck")?.problem == "the time limit of the capture had passed")
             let cancelled = try await captures.capture(origin.url("/slow")) { $0.cancel() }.result
             #expect(cancelled.outcome == .cancelled)
+            // The owner of a purged capture cancels the capture at each advance.
+            let purged = try await captures.capture(origin.url("/slow"), advanced: { $0.cancel() }).result
+            #expect(purged.outcome == .cancelled)
         }
     }
 }

@@ -30,13 +30,18 @@ struct TestCaptures {
     /// Captures a page. The bodies stay as long as the returned capture.
     func capture(
         _ url: String, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(),
+        advanced: @escaping @Sendable (OriginCapture) -> Void = { _ in },
         _ during: @escaping @Sendable (OriginCapture) -> Void = { _ in }
     ) async throws -> (result: VisitResult, page: PageCapture) {
         let page: PageCapture = try await outcome { cache.beginCapture(of: url, completion: $0) }
+        let running = Locked<OriginCapture?>(nil)
+        defer { running.withLock { $0 = nil } }
         let result = await withCheckedContinuation { continuation in
             let capture = OriginCapture(
                 WebURL(url)!, fields: fields, cookies: cookies, limits: limits, into: page, tools: tools,
+                advanced: { running.withLock(\.self).map(advanced) },
                 completion: { continuation.resume(returning: $0) })
+            running.withLock { $0 = capture }
             capture.start()
             during(capture)
         }

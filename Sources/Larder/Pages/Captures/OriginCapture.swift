@@ -73,7 +73,8 @@ final class OriginCapture: PageVisit {
     static let queue = DispatchQueue(label: "larder.pages.read", qos: .utility, attributes: .concurrent)
     private var queue: DispatchQueue { Self.queue }
 
-    /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `advanced` is called after each answer.
+    /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `advanced` is called after each answer,
+    /// and at the end.
     /// `completion` is called once. Both must not wait. `isShown`: a browser shows the page, until
     /// ``shown(_:at:isWhole:)``.
     init(
@@ -106,14 +107,16 @@ final class OriginCapture: PageVisit {
     var progress: CaptureProgress { state.withLock(\.machine.progress) }
 
     func handle(_ event: CaptureMachine.Event, also change: (inout State) -> Void = { _ in }) {
-        let (actions, answers) = state.withLock { state in
+        let (actions, answers, hadEnded) = state.withLock { state in
+            let hadEnded = state.machine.outcome != nil
             change(&state)
             let actions = state.machine.handle(event)
-            return (actions, state.takeAnswers())
+            return (actions, state.takeAnswers(), hadEnded)
         }
         perform(actions)
         for answer in answers { answer() }
-        advanced()
+        // The owner cancels a purged capture in this call, and would cancel an ended capture without end.
+        if !hadEnded { advanced() }
     }
 
     func perform(_ actions: [CaptureMachine.Action]) {
