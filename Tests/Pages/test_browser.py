@@ -28,14 +28,14 @@ def test_a_page_with_an_endless_script_ends_at_its_maximum_as_partial(alone):
     start = time.monotonic()
     answer, text, _ = capture_of({"/": page("<p>The text</p><script>onload = () => { while (true) {} }</script>")},
         "/", maxSeconds=6)
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 12
     assert "The text" in text
 
 
 def test_a_page_that_loads_itself_again_and_again_ends(alone):
     start = time.monotonic()
     answer, _, origin = capture_of({"/": page("<p>The text</p><script>location.reload()</script>")}, "/", maxSeconds=6)
-    assert time.monotonic() - start < 8
+    assert time.monotonic() - start < 12
     assert (answer["state"], answer["limited"]) == ("partial", True)
     assert origin.requests.count(("GET", "/")) == 1
 
@@ -52,7 +52,7 @@ def test_a_request_with_a_long_body_does_not_end_the_browser(alone):
     answer, text, origin = capture_of({"/": page("""<p id=p></p><script>
         fetch("/data").then(r => r.text()).then(t => {
             p.textContent = t;
-            fetch("/long", { method: "POST", body: "x".repeat(150 << 20) }).catch(() => {});
+            fetch("/long", { method: "POST", body: "x".repeat(64 << 20) }).catch(() => {});
         })
         </script>"""), "/data": (200, "text/plain", "the data")}, "/", maxSeconds=40)
     assert (answer["mode"], answer["browserProblem"], "the data" in text) == ("rendered", None, True)
@@ -154,7 +154,7 @@ def test_a_browser_never_runs_as_root_or_without_its_sandbox(alone):
         server.call("POST", "/pages", {"url": origin.url("/"), "mode": "rendered", "maxSeconds": 20})
         processes = wait_for_browser(server)
         assert {os.stat(f"/proc/{process}").st_uid for process in processes} == {65534}
-        commands = [Path(f"/proc/{process}/cmdline").read_bytes() for process in processes]
+        commands = [command(process) for process in processes]
         assert [command for command in commands if b"no-sandbox" in command] == []
         renderers = [process for process, command in zip(processes, commands) if b"--type=renderer" in command]
         assert renderers
@@ -201,11 +201,19 @@ def group(path):
         return None
 
 
+def command(process):
+    """Returns the command of a process; empty for a process that has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def wait_for_browser(server):
     """Waits until the browser of a server shows a page. Returns its processes."""
     def has_renderer():
         found.extend(processes_of_browser(server))
-        return any(b"--type=renderer" in Path(f"/proc/{process}/cmdline").read_bytes() for process in found)
+        return any(b"--type=renderer" in command(process) for process in found)
 
     found = []
     wait_until(has_renderer, "the browser")
