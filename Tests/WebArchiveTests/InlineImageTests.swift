@@ -51,6 +51,7 @@ struct InlineImageTests {
             "", "<svg>", "<svg", "<svg/>", "<svg a=", "<svg a='", "<p></p>", "<svg><!-- </svg>", "</svg>",
             "<svg a=b></svg>", "<svg a></svg>",
             "<svg><g =''/></svg>", "<svg></b></svg>",
+            "<svg><path fill='url(&a;#i)'/></svg>", "<svg><text>&sol;</text></svg>", "<svg><text>&</text></svg>",
         ])
     func noImages(_ image: String) {
         #expect(text(image) == nil)

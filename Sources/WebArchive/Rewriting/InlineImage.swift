@@ -65,12 +65,24 @@ private struct InlineImageWriter {
                 guard skip(to: ">") else { return nil }
             } else if starts("</") {
                 guard endTag() else { return nil }
-                if depth == 0, !output.isEmpty { return output }
+                if depth == 0, !output.isEmpty { return hasOnlyKnownReferences ? output : nil }
             } else {
                 guard startTag() else { return nil }
             }
         }
         return nil
+    }
+
+    /// Whether HTML decodes all references as XML does. The entities of a file are unknown to HTML, and those of HTML
+    /// are unknown to the file.
+    private var hasOnlyKnownReferences: Bool {
+        var position = 0
+        while let start = output.span.firstIndex(of: UInt8(ascii: "&"), from: position) {
+            position = start + 1
+            let known: [StaticString] = ["#", "amp;", "lt;", "gt;", "quot;", "apos;"]
+            guard known.contains(where: { output.span.hasPrefix($0, at: position) }) else { return false }
+        }
+        return true
     }
 
     private mutating func append(_ bytes: some Sequence<UInt8>) {
