@@ -93,7 +93,8 @@ package actor BrowserPool {
             do {
                 return (held, try await held.browser.open(width: width, height: height, asked: asked))
             } catch {
-                retire(held)
+                // A cancelled task is no sign of a broken browser.
+                if !Task.isCancelled { retire(held) }
                 await leave(held)
                 guard isFirst, !Task.isCancelled else { throw error }
                 isFirst = false

@@ -16,14 +16,15 @@ package class HitCounter: @unchecked Sendable {
     /// Returns whether the counter must register with the log. Inlined, so that a hit takes no further call.
     @inline(__always)
     final func count(at now: Timestamp) -> Bool {
-        // The policy ignores hits beyond the limit, and a load is cheaper than an addition that other threads wait for.
-        if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
+        countUse()
         if lastHit.load(ordering: .relaxed) < now.milliseconds { lastHit.store(now.milliseconds, ordering: .relaxed) }
         return counted.add(2, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
 
     /// Counts a use for the memory tier alone.
+    @inline(__always)
     final func countUse() {
+        // The policy ignores hits beyond the limit, and a load is cheaper than an addition that other threads wait for.
         if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
     }
 
