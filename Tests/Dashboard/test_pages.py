@@ -273,6 +273,18 @@ def test_a_page_shows_its_captures_resources_and_failures(page, server, origin):
     page.picture("page-missing")
 
 
+def test_an_imported_page_shows_the_numbers_of_skipped_records(page, server):
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Old</title>"
+    record = (b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://old.example/\r\n"
+              b"Content-Type: application/http\r\nContent-Length: %d\r\n\r\n%b\r\n\r\n" % (len(answer), answer))
+    other = record.replace(b"old.example", b"old.example:0x").replace(b"http://", b"dns:")
+    status, imported = server.call("POST", "/pages/import", body=record * 3 + other)
+    assert status == 200, imported
+    page.open(server, f"#/page/{imported['key']}")
+    page.wait_for_text(".facts", "2 records for URLs with a response, ")
+    assert "1 record with another scheme" in page.find(".facts").text
+
+
 def test_a_long_list_of_resources_is_shown_on_request(page, server, origin):
     sources = [f"/{number}.png" for number in range(150)]
     key = capture(server, serve(origin, "/many", "Many", *sources))["key"]

@@ -66,6 +66,15 @@ struct PageOutputTests {
         #expect(try page("complete").shortcomings.isEmpty)
     }
 
+    @Test("An imported page reports the number of skipped records")
+    func skipped() throws {
+        let skipped: JSON = ["noResponse": 1, "otherUrl": 0, "repeated": 4, "beyondLimit": 0]
+        let lines = try page("complete", [.init("skipped", skipped)]).report(now: now).lines(forTerminal: false)
+        #expect(lines.contains("skipped\t5"))
+        let whole = try page("complete").report(now: now).lines(forTerminal: false)
+        #expect(!whole.contains { $0.hasPrefix("skipped") })
+    }
+
     @Test("A page that kept its complete capture reports the reason, and the state of the last capture")
     func kept() throws {
         let last: JSON = ["state": "partial", "problem": ["status": 409, "detail": "it lacks resources"]]

@@ -57,6 +57,17 @@ struct InlineImageTests {
         #expect(text(image) == nil)
     }
 
+    @Test(
+        "A file in which HTML would find other URLs than XML is no part",
+        arguments: [
+            "<path filL='url(g)'/>", "<g Mask='url(g)'/>", "<g><g FILTER='url(#f) url(g)'/></g>",
+        ])
+    func otherURLs(_ content: String) {
+        let root = "<svg xmlns='http://www.w3.org/2000/svg'"
+        #expect(text("\(root)>\(content)</svg>") == nil)
+        #expect(text("\(root)><path fill='url(g)'/><image href='g'/></svg>") != nil)
+    }
+
     @Test("A document refers to the elements of its images, and the images follow its end")
     func document() throws {
         let url = try #require(WebURL("http://a/"))

@@ -176,6 +176,20 @@ function notesOf(page, capture) {
     ].filter((note) => note);
 }
 
+/** Returns the numbers of an imported archive's records that the capture does not list. */
+function skippedOf({ skipped }) {
+    const words = {
+        noResponse: "without an HTTP response",
+        otherUrl: "with another scheme",
+        repeated: "for URLs with a response",
+        beyondLimit: "beyond a limit",
+    };
+    return Object.entries(words)
+        .filter(([name]) => skipped?.[name])
+        .map(([name, text]) => `${counted(skipped[name], "record")} ${text}`)
+        .join(", ");
+}
+
 /** Returns the known facts in words. */
 function factsOf(page, capture, link) {
     const { entry } = page;
@@ -189,6 +203,7 @@ function factsOf(page, capture, link) {
         ["Mode", capture.mode],
         ["Captured", counted(capture.captured, "URL")],
         ["Missing", counted(capture.missing, "URL")],
+        ["Skipped", skippedOf(capture)],
         ["Size", sizeOf(page)],
         ["Date", h("span", {}, time(capture.endDate), `, in ${took}`)],
         ["Expires", entry && time(entry.expiryDate)],

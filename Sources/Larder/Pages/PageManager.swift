@@ -201,6 +201,17 @@ package final class PageManager: Sendable {
     package func page(
         in archive: ArchiveFile, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(PageError) -> String {
+        do throws(PageError) {
+            return try search(archive, isCancelled)
+        } catch {
+            archive.giveBackPlace()
+            throw error
+        }
+    }
+
+    private func search(
+        _ archive: ArchiveFile, _ isCancelled: @escaping @Sendable () -> Bool
+    ) throws(PageError) -> String {
         do {
             let reader = try ArchiveReader(archive) { [self] in
                 isCancelled() || state.withLock { $0.isStopping }

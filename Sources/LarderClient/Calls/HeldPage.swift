@@ -24,6 +24,11 @@ package struct HeldPage: Hashable, Sendable {
     package var bytes: Int64? { json["bytes"]?.countValue }
     /// Whether a limit kept resources out of the capture.
     package var isLimited: Bool { json["limited"]?.boolValue ?? false }
+    /// The number of the imported archive's records that are neither resources of the page nor missing ones.
+    package var skipped: Int64 {
+        let names = ["noResponse", "otherUrl", "repeated", "beyondLimit"]
+        return names.reduce(0) { $0 + (json["skipped"]?[$1]?.countValue ?? 0) }
+    }
     /// The reason for which no browser showed the page.
     package var browserProblem: String? { json["browserProblem"]?.stringValue }
     /// At most 100 of the resources that the newest stored capture lacks.

@@ -36,6 +36,7 @@ extension HeldPage {
         add("mode", mode)
         add("captured", captured.map { String($0) })
         add("missing", missing.map { String($0) })
+        if skipped > 0 { add("skipped", String(skipped)) }
         if let bytes { report.add("size", Cell(bytes: bytes)) }
         if let expiryDate { report.add("expires", Cell(instant: expiryDate, now: now)) }
         if !tags.isEmpty { add("tags", tags.joined(separator: ",")) }

@@ -9,11 +9,20 @@ package enum InlineImage {
     /// Takes the root element out of the file, hides it, and puts the prefix in front of each id and of each `href` and
     /// `url()` with an id of the file. `image` is in UTF-8, and its URLs are rewritten. Elements other than shapes,
     /// texts, colours and filters go: style sheets would apply to the whole document, and some elements would end the
-    /// image in HTML. `nil` for a file without a whole `svg` element, or with attributes that HTML could read
+    /// image in HTML. `nil` for a file without a whole `svg` element, or with attributes or URLs that HTML could read
     /// otherwise.
     package static func text(of image: [UInt8], prefix: String) -> [UInt8]? {
         var writer = InlineImageWriter(image: image, prefix: Array(prefix.utf8))
-        return writer.write()
+        guard let part = writer.write(), hasNoOtherURLs(part, than: image) else { return nil }
+        return part
+    }
+
+    /// Whether HTML finds only URLs of the file, as XML reads it, and elements of the image. HTML has other rules for
+    /// capital letters and for namespaces: it reads the attribute `filL`, which XML does not know, as `fill`.
+    private static func hasNoOtherURLs(_ part: [UInt8], than image: [UInt8]) -> Bool {
+        let found = MarkupReferences(part.span, isXML: false)
+        let known = Set(MarkupReferences(image.span, isXML: true).references.map(\.text))
+        return found.references.allSatisfy { $0.text.hasPrefix("#") || known.contains($0.text) }
     }
 }
 

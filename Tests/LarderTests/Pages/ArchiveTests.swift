@@ -243,6 +243,42 @@ struct ArchiveTests {
         }
     }
 
+    @Test("An archive with its page beyond the limit of URLs is refused with the limit")
+    func pageBeyondLimit() async throws {
+        try await withFixture { fixture async throws in
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n"
+            let file = (1...3).map { number in
+                "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://h.example/\(number)\r\n"
+                    + "Content-Type: application/http\r\nContent-Length: \(head.utf8.count)\r\n\r\n\(head)\r\n\r\n"
+            }
+            var request = PageRequest(url: try CanonicalURL("http://h.example/3"))
+            request.archive = try fixture.archive(Array(file.joined().utf8))
+            request.limits.resources = 2
+            let status = try await fixture.capture(request)
+            let problem = try #require(status.problem?.description)
+            let reason = "its first 2 URLs, the most of a capture, have no response for http://h.example/3"
+            #expect(problem.contains(reason), "\(problem)")
+        }
+    }
+
+    @Test("The place of an archive is free as soon as its import has ended")
+    func freePlaces() async throws {
+        try await withFixture { fixture async throws in
+            let files = try (0..<16).map { _ in try fixture.archive(Array("hello".utf8)) }
+            var request = PageRequest(url: try CanonicalURL("http://h.example/"))
+            request.archive = files[0]
+            _ = try await fixture.capture(request)
+            request.archive = try fixture.manager.makeArchive()
+            #expect(throws: PageError.self) { try fixture.manager.page(in: files[1]) }
+            _ = try fixture.manager.makeArchive()
+            #expect(throws: PageError.tooManyArchives(limit: 16)) {
+                let others = try (0..<3).map { _ in try fixture.manager.makeArchive() }
+                _ = others
+            }
+            withExtendedLifetime((files, request)) {}
+        }
+    }
+
     /// A record with one block of spaces, which becomes a thousandth of its length.
     private static func spaces(_ length: Int, _ kind: WARCRecord.Kind = .metadata) -> [UInt8] {
         let gzip = GzipMember()

@@ -37,7 +37,15 @@ final class ArchiveCapture: PageVisit {
         records = Locked(ImportedRecords(limit: limits.resources))
     }
 
-    func start() { Self.queue.async { [self] in completion(run()) } }
+    func start() {
+        Self.queue.async { [self] in
+            let result = run()
+            // The caller may send the next archive as soon as it has the answer.
+            file.giveBackPlace()
+            completion(result)
+        }
+    }
+
     func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
     var progress: CaptureProgress {
@@ -86,7 +94,13 @@ final class ArchiveCapture: PageVisit {
         }
         let document = place.map { imported.records[$0] }
         var reason = failure
-        if reason == nil, document == nil { reason = .failed("it has no response for \(page.text)") }
+        if reason == nil, document == nil {
+            let count = imported.records.count
+            reason = .failed(
+                imported.skipped.beyondLimit > 0
+                    ? "its first \(count) URLs, the most of a capture, have no response for \(page.text)"
+                    : "it has no response for \(page.text)")
+        }
         if reason == nil, let document, document.answer == nil {
             reason = .failed("it has no whole response for \(page.text): \(document.problem ?? "")")
         }

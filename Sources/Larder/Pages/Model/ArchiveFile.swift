@@ -9,7 +9,7 @@ package final class ArchiveFile: Sendable {
     private let descriptor: Int32
     private let limit: Int64
     private let room: TemporaryRoom
-    /// Given back with the file.
+    /// Given back with the file at the latest.
     private let place: ArchivePlaces.Place
     private let size = Locked<Int64>(0)
 
@@ -29,6 +29,9 @@ package final class ArchiveFile: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Lets another archive begin. The file stays.
+    func giveBackPlace() { place.giveBack() }
 
     package var length: Int64 { size.withLock { $0 } }
 
@@ -76,15 +79,22 @@ package final class ArchiveFile: Sendable {
 
 /// Counts the archives that are being received, searched or imported.
 final class ArchivePlaces: Sendable {
-    /// A place; `deinit` gives it back.
+    /// A place; `deinit` gives it back at the latest.
     final class Place: Sendable {
         private let places: ArchivePlaces
+        private let isTaken = Atomic(true)
 
         fileprivate init(_ places: ArchivePlaces) {
             self.places = places
         }
 
-        deinit { places.taken.subtract(1, ordering: .relaxed) }
+        deinit { giveBack() }
+
+        /// A second call has no effect.
+        func giveBack() {
+            guard isTaken.exchange(false, ordering: .relaxed) else { return }
+            places.taken.subtract(1, ordering: .relaxed)
+        }
     }
 
     let limit = 16
