@@ -12,7 +12,7 @@ extension DiskCache {
                 result.map { number in
                     let store = PendingStore(key: .page(canonical: url), kind: .page, url: url, tags: tags)
                     let page = Reservation(store, pinned: pinned, capture: number, parts: parts, writer: writer)
-                    return PageCapture(number, page, parts: parts, writer: writer)
+                    return PageCapture(CaptureBodies(number, parts: parts, writer: writer), page)
                 })
         }
     }

@@ -82,11 +82,16 @@ extension DiskCache {
         }
     }
 
-    /// Count the rows that belong to no entry, no capture or no resource.
+    /// Count the rows that belong to no entry, no capture, no resource or no holder.
     private static let strangers = [
         "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)",
         "SELECT COUNT(*) FROM captures WHERE page NOT IN (\(ids(of: .page)))",
         "SELECT COUNT(*) FROM uses WHERE capture NOT IN (SELECT number FROM captures)",
+        "SELECT COUNT(*) FROM holds WHERE holder NOT IN (SELECT id FROM holders)",
+        "SELECT COUNT(*) FROM holds WHERE entry NOT IN (SELECT id FROM entries WHERE pinned >= \(EntryRow.heldBit))",
+        """
+        SELECT COUNT(*) FROM entries WHERE pinned >= \(EntryRow.heldBit) AND id NOT IN (SELECT entry FROM holds)
+        """,
         "SELECT COUNT(*) FROM uses WHERE resource NOT IN (\(ids(of: .resource)))",
     ]
     private static func ids(of kind: Entry.Kind) -> String { "SELECT id FROM entries WHERE kind = \(kind.code)" }

@@ -13,30 +13,21 @@ import Primitives
 /// ```
 package final class PageCapture: Sendable {
     /// Grows with each capture in the namespace; no capture gets a number twice.
-    package let number: Int64
+    package var number: Int64 { bodies.number }
     /// Receives the body of the page's entry. Purges of the page's URL or tags match it while the capture runs.
     package let reservation: Reservation
-    private let parts: CacheParts
-    private let writer: Writer
+    private let bodies: CaptureBodies
 
-    init(_ number: Int64, _ reservation: Reservation, parts: CacheParts, writer: Writer) {
-        self.number = number
+    init(_ bodies: CaptureBodies, _ reservation: Reservation) {
+        self.bodies = bodies
         self.reservation = reservation
-        self.parts = parts
-        self.writer = writer
     }
 
     deinit { abandon() }
 
     /// Begins to receive a body that this capture uses. The entry that the publish returns has the digest, by which
     /// ``DiskCache/resource(_:mayWait:)`` finds the body.
-    package func reserveResource() -> Reservation {
-        // The key is the digest, which is not known before the whole body was received.
-        let key = CacheKey.resource(digest: [])
-        return Reservation(
-            PendingStore(key: key, kind: .resource, url: nil, tags: []), pinned: false, capture: number, parts: parts,
-            writer: writer)
-    }
+    package func reserveResource() -> Reservation { bodies.reserve() }
 
     /// See ``Reservation/publish(_:expectedLength:keepingCaptures:condition:completion:)``. Keeps the capture until the
     /// page is published.
@@ -52,10 +43,6 @@ package final class PageCapture: Sendable {
     /// Discards the capture, and gives its room back in the background. No effect after the page was published.
     package func abandon() {
         reservation.abandon()
-        guard parts.runningCaptures.contains(number) else { return }
-        parts.runningCaptures.end(number)
-        parts.runningCaptures.noteDropped()
-        // The writer removes dropped captures when it has run a group of operations.
-        writer.submit({ _ in }, completion: { _ in })
+        bodies.abandon()
     }
 }

@@ -84,7 +84,7 @@ package final class Reservation: Sendable {
             let cost = EntryRow.cost(bodyLength: length, isFile: isFile, url: store.url)
             if !budget.couldHold(cost, asPinned: false) {
                 // Reads the index only when the body would have room if it were pinned.
-                guard budget.couldHold(cost, asPinned: true), try willBePinned() else { throw .noSpace }
+                guard budget.couldHold(cost, asPinned: true), try willBeExempt() else { throw .noSpace }
             }
             try body.expect(length: length)
             state.withLock { $0.announced = length }
@@ -228,11 +228,13 @@ package final class Reservation: Sendable {
 
     // MARK: - Room on disk
 
-    /// Without an explicit value, the new entry is pinned if the current entry is.
-    private func willBePinned() throws(DiskCacheError) -> Bool {
-        if let pinned { return pinned }
-        return try parts.reader.row(forKey: key.text)?.entry.pinned == true
+    private func willBeExempt() throws(DiskCacheError) -> Bool {
+        if pinned == true { return true }
+        return isExempt(replacing: try parts.reader.row(forKey: key.text)?.entry)
     }
+
+    /// Without an explicit value, the new entry is pinned if the replaced entry is. A held entry stays held.
+    private func isExempt(replacing held: Entry?) -> Bool { held?.held == true || (pinned ?? held?.pinned ?? false) }
 
     /// Reserves the room that a body of `length` bytes lacks; if there is more room, at least min(`ahead`, 1 MiB).
     private func reserve(
@@ -260,9 +262,8 @@ package final class Reservation: Sendable {
     }
 
     private func makeRoom(for bytes: Int64) throws(DiskCacheError) -> Bool {
-        try writer.perform(makesRoom: true) { [pinned, key] context in
-            let pinned = try pinned ?? context.entry(forKey: key.text)?.pinned ?? false
-            return try context.makeRoom(for: bytes, asPinned: pinned)
+        try writer.perform(makesRoom: true) { [self] context in
+            try context.makeRoom(for: bytes, asPinned: isExempt(replacing: context.entry(forKey: key.text)))
         }
     }
 

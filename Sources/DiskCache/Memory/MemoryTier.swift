@@ -25,6 +25,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private let current: Atomic<Int>
     private let used = Atomic<Int>(0)
     private let others = Atomic<Int>(0)
+    /// The transactions that conceal their keys; see ``suspendInsertions()``.
+    private let suspensions = Atomic<Int>(0)
 
     /// `shardCount` is a power of two; `nil`: by the limit. `onTake` is called with each value that leaves, under the
     /// lock that guards the removal; `onLeave` afterwards, on the same thread, under no lock.
@@ -79,7 +81,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         else { return false }
 
         let (isKept, replaced) = shard.withLock { state in
-            guard state.invalidations == ticket.invalidations else { return (false, Optional<Item>.none) }
+            guard state.invalidations == ticket.invalidations, suspensions.load(ordering: .acquiring) == 0
+            else { return (false, Optional<Item>.none) }
             let replaced = state.insert(value, for: key, cost: cost, tally: tally)
             if let replaced { onTake(replaced.value) }
             return (true, replaced)
@@ -111,6 +114,11 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         release(cost)
         return false
     }
+
+    /// From now on, until ``resumeInsertions()``, no value enters the tier. If the keys of a transaction are removed
+    /// before its commit, the commit changes all these keys at one instant, because readers find them on disk only.
+    func suspendInsertions() { suspensions.add(1, ordering: .sequentiallyConsistent) }
+    func resumeInsertions() { suspensions.subtract(1, ordering: .releasing) }
 
     /// Changes the value of a key in place, if the tier has it, and makes void the tickets of readers that may be about
     /// to insert the unchanged value. Call it after the commit on disk. `change` runs under a lock, so it must replace

@@ -41,6 +41,7 @@ package struct Entry: Sendable {
         /// In the order in which the entry got them.
         var tags: [String]
         package var pinned: Bool
+        var held = false
         var version: Int64
         var staleAllowance: Duration
         var fields: String?
@@ -123,8 +124,13 @@ package struct Entry: Sendable {
     /// Absolute; `nil` when the body is in the slab.
     package var localPath: String? { storage.record.localPath }
     package var tags: [String] { storage.tags }
-    /// Exempt from eviction.
+    /// Exempt from eviction because a caller wants so.
     package var pinned: Bool { storage.record.pinned }
+    /// A member of a generation; see ``GenerationStage``. Only a removal by key or URL removes the entry, and it may be
+    /// served stale.
+    package var held: Bool { storage.record.held }
+    /// Exempt from eviction and from the sweep.
+    package var isExempt: Bool { pinned || held }
     /// Grows with every publish in the namespace. Two bodies under one key never have the same version.
     package var version: Int64 { storage.record.version }
     /// The time after the expiry for which the entry may be served stale.

@@ -40,6 +40,9 @@ package struct EntryFilter: Hashable, Sendable {
     var texts: [String?] { [key, md5, url, prefix, host, tag, state?.rawValue, kind?.rawValue] }
     var urlBeginnings: [String] { urlPrefixes ?? prefix.map { [$0] } ?? [] }
 
+    /// Whether the filter names one key or URL. Only such a purge removes held entries.
+    var namesResource: Bool { key != nil || md5 != nil || url != nil }
+
     enum Condition: CaseIterable {
         case key, md5, url, tag, host, prefix, kind, state
     }

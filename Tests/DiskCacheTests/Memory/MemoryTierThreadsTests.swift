@@ -7,16 +7,6 @@ import Testing
 
 @Suite("The memory tier on many threads")
 struct MemoryTierThreadsTests {
-    /// Calls `body` in parallel for each number below `count`, on threads that run no tasks.
-    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                DispatchQueue.concurrentPerform(iterations: count, execute: body)
-                continuation.resume()
-            }
-        }
-    }
-
     @Test("The tier never holds more bytes than its limit under concurrent insertions")
     func byteBound() async {
         let limit = 64 * 1024

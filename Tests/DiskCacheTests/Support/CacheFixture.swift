@@ -193,3 +193,13 @@ func fill(_ cache: DiskCache, _ count: Int, from first: Int = 0) async throws {
 func fillKey(_ number: Int) -> String {
     "k" + String(String(10_000_000 + number).dropFirst())
 }
+
+/// Calls `body` in parallel for each number below `count`, on threads that run no tasks.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+            DispatchQueue.concurrentPerform(iterations: count, execute: body)
+            continuation.resume()
+        }
+    }
+}

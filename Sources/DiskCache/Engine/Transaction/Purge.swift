@@ -13,6 +13,7 @@ struct Purge: Sendable {
         for filter in filters where removed < limit {
             var query = EntryQuery(filter, now: now)
             query.restrict("version <= ?", [lastVersion])
+            if !filter.namesResource { query.restrict("+pinned < \(EntryRow.heldBit)", []) }
             removed += try context.remove(
                 query, because: .purged, limit: limit - removed, telling, after: count + removed)
         }

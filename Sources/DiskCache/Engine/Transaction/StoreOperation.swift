@@ -22,7 +22,7 @@ struct StoreOperation: Sendable {
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = store.purged.isSet
-        let isPinned = store.isPinned(metadata, replacing: old?.entry)
+        let isPinned = store.isPinned(metadata, replacing: old?.entry) || old?.entry.held == true
         // The lowest cost: of the texts it includes only the URL. A pinned entry always stays, so it needs no check.
         let leastCost = EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url)
         guard isPurged || isPinned || context.canKeep(leastCost, replacing: old) else { return nil }
@@ -57,7 +57,7 @@ struct StoreOperation: Sendable {
         }
         if let capture {
             try context.adopt(capture.number, byPage: id, keeping: capture.limit)
-            if isPinned || old?.entry.pinned == true { try context.pinResources(ofPage: id) }
+            if isPinned || old?.entry.isExempt == true { try context.pinResources(ofPage: id) }
         }
         context.tell(.stored, entry)
         return .stored(entry)
@@ -81,7 +81,7 @@ struct StoreOperation: Sendable {
         // A `download` entry keeps the longest stale allowance of all its callers.
         let allowance = kind == .download && old?.kind == .download ? old?.staleAllowance ?? .zero : .zero
         let parts = context.parts
-        let record = Entry.Record(
+        var record = Entry.Record(
             key: key.text, namespace: parts.configuration.namespace, kind: kind, url: url,
             host: url.map { ResponseURL.host(of: $0) }, params: metadata.params, status: metadata.status,
             contentType: metadata.contentType, contentLength: body.length, etag: metadata.etag,
@@ -90,6 +90,7 @@ struct StoreOperation: Sendable {
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
             tags: [], pinned: false, version: version,
             staleAllowance: max(metadata.staleAllowance ?? .zero, allowance), fields: metadata.fields)
+        record.held = old?.held ?? false
         return store.entry(
             record, metadata, replacing: old, now: context.now, hits: 0, lastAccessDate: parts.hits.clock.now())
     }

@@ -115,10 +115,15 @@ extension WriteContext {
             || evict(toFree: excess, because: cause, sparesNewest: false, upTo: lastTurn).rows > 0
     }
 
+    /// Whether the pinned and held entries fit into the limit.
+    var hasRoomForExempt: Bool {
+        parts.budget.reserved + totals.pinnedBytes <= parts.budget.limit
+    }
+
     /// Whether an unpinned entry of `cost` bytes in place of `old` fits beside the pinned entries and the head-room.
     func canKeep(_ cost: Int64, replacing old: EntryRow?) -> Bool {
         let limit = parts.budget.limit
-        let pinned = totals.pinnedBytes - (old.map { $0.entry.pinned ? $0.cost : 0 } ?? 0)
+        let pinned = totals.pinnedBytes - (old.map { $0.entry.isExempt ? $0.cost : 0 } ?? 0)
         return pinned + cost + DiskFullness.headRoom(ofLimit: limit, pinned: pinned) <= limit
     }
 }

@@ -39,6 +39,7 @@ package final class WriteContext {
     func remove(_ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed) throws {
         if let path = row.path { try setAside(path, id: row.id) }
         if let slot = row.slot { free(slot) }
+        if row.entry.held { try index.removeHolds(of: row.id) }
         switch row.entry.kind {
         case .page: try dropCaptures(ofPage: row.id)
         // A damaged resource is removed although captures use it.
@@ -100,7 +101,7 @@ package final class WriteContext {
         totals.remove(old)
         totals.add(row)
         invalidate(entry.key)
-        if entry.kind == .page, entry.pinned != old.entry.pinned { try pinResources(ofPage: row.id) }
+        if entry.kind == .page, entry.isExempt != old.entry.isExempt { try pinResources(ofPage: row.id) }
         return entry
     }
 

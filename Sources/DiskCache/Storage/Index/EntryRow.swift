@@ -40,6 +40,10 @@ package struct EntryRow: Sendable {
 
     private static func fileCost(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
 
+    /// The bits of the column `pinned`. Entries with neither bit may be evicted.
+    static let pinnedBit = 1
+    static let heldBit = 2
+
     /// Columns in the order in which ``init(_:namespace:directory:)`` reads them.
     static let columns = """
         entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
@@ -50,7 +54,7 @@ package struct EntryRow: Sendable {
 
     /// Whether the entry is useless once it has expired.
     var isSweepable: Bool {
-        !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned && entry.kind != .resource
+        !entry.hasValidator && entry.staleAllowance <= .zero && !entry.isExempt && entry.kind != .resource
     }
 
     /// Binds the values of ``columns``, `sweepable`, `canonicalURL` and `canonicalKey`.
@@ -75,7 +79,7 @@ package struct EntryRow: Sendable {
         statement.bind(entry.ttl.milliseconds)
         statement.bind(entry.expiryDate.milliseconds)
         statement.bind(record.staleAllowance.milliseconds)
-        statement.bind(record.pinned)
+        statement.bind((record.pinned ? Self.pinnedBit : 0) | (record.held ? Self.heldBit : 0))
         statement.bind(entry.hits)
         statement.bind(entry.lastAccessDate.milliseconds)
         statement.bind(cost)
@@ -117,15 +121,17 @@ extension EntryRow {
         let url: String = row[3]
         let path: String? = row[26]
         let version: Int64 = row[23]
-        let record = Entry.Record(
+        let exemption: Int = row[19]
+        var record = Entry.Record(
             key: row[1], namespace: namespace, kind: kind, url: url.isEmpty ? nil : url, host: row[4], params: row[5],
             status: row[6], contentType: row[7], contentLength: row[8], etag: row[9], lastModified: row[10],
             digest: row.blob(11).map(Array.init) ?? [], isJSON: row[12],
             downloadStartDate: (row[13] as Int64?).map(Timestamp.init(milliseconds:)),
             downloadEndDate: (row[14] as Int64?).map(Timestamp.init(milliseconds:)),
             createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
-            tags: Self.tags(fromList: row[24]), pinned: row[19], version: version,
+            tags: Self.tags(fromList: row[24]), pinned: exemption & Self.pinnedBit != 0, version: version,
             staleAllowance: .milliseconds(row[18] as Int64), fields: row[25])
+        record.held = exemption & Self.heldBit != 0
         guard let queue = UInt8(exactly: row[30] as Int64).flatMap(EvictionQueue.init) else {
             throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
         }

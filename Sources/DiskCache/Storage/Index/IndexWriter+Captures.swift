@@ -56,7 +56,7 @@ extension IndexWriter {
         try !numbers(
             """
             SELECT 1 FROM uses JOIN captures ON captures.number = uses.capture \
-            JOIN entries ON entries.id = captures.page WHERE uses.resource = ? AND entries.pinned = 1 LIMIT 1
+            JOIN entries ON entries.id = captures.page WHERE uses.resource = ? AND entries.pinned <> 0 LIMIT 1
             """, [resource]
         ).isEmpty
     }

@@ -143,7 +143,7 @@ struct IndexWriter {
     }
 
     static let variantFieldsStatement = """
-        SELECT id, pinned, length(CAST(fields AS BLOB)) FROM entries WHERE \(ResponseKeys.condition()) AND key <> ? \
+        SELECT id, pinned <> 0, length(CAST(fields AS BLOB)) FROM entries WHERE \(ResponseKeys.condition()) AND key <> ? \
         ORDER BY max(created, coalesce(downloadEnd, 0)), version
         """
 
@@ -263,7 +263,7 @@ package struct Totals: Sendable {
         kind.entries += sign
         kind.bodyBytes += sign * row.entry.contentLength
         kind.diskBytes += sign * row.cost
-        if row.entry.pinned {
+        if row.entry.isExempt {
             kind.pinnedBytes += sign * row.cost
         } else if row.place.queue == .small {
             smallBytes += sign * row.cost

@@ -9,6 +9,8 @@ import GRDB
 /// | `tags` | a pair of an entry and a tag |
 /// | `captures` | a capture of a page: with the id of its page's entry, or without one while it runs or once it is dropped |
 /// | `uses` | a pair of a capture and the id of a resource that it uses |
+/// | `holders` | a subscription or another holder of entries, with the number of its generation |
+/// | `holds` | a pair of a holder and the id of an entry, a member of the holder's generation |
 /// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
 /// | `counters` | `sequence`: the last number given to a publish, or to a move in the eviction queues; `smallBytes`: the bytes in the small queue |
 ///
@@ -31,10 +33,12 @@ import GRDB
 /// - `entriesByPath`: the entry to which a body's file belongs.
 /// - `capturesByPage`: a page's captures, and the captures without a page.
 /// - `usesByResource`: whether a capture still uses a resource.
+/// - `holdsByEntry`: whether a holder still holds an entry.
 enum Schema {
-    /// `PRAGMA user_version`. Format 7 added the captures of pages. Builds before format 6 were never released.
-    static let format = 7
+    /// `PRAGMA user_version`. Format 7 added the captures of pages, format 8 the holders. Builds before format 6 were never released.
+    static let format = 8
     static let firstFormat = 6
+    private static let captureFormat = 7
 
     /// Returns 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
     static func format(of db: Database) throws -> Int {
@@ -52,7 +56,8 @@ enum Schema {
         guard found < format else { return }
         try db.inTransaction(.immediate) {
             if found < firstFormat { try db.execute(sql: tables) }
-            try db.execute(sql: captureTables)
+            if found < captureFormat { try db.execute(sql: captureTables) }
+            try db.execute(sql: holderTables)
             try db.execute(sql: "PRAGMA user_version = \(format)")
             return .commit
         }
@@ -138,6 +143,16 @@ enum Schema {
           PRIMARY KEY (capture, resource)
         ) WITHOUT ROWID;
         CREATE INDEX usesByResource ON uses(resource);
+        """
+
+    private static let holderTables = """
+        CREATE TABLE holders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, generation INTEGER NOT NULL);
+        CREATE TABLE holds (
+          holder INTEGER NOT NULL,
+          entry INTEGER NOT NULL,
+          PRIMARY KEY (holder, entry)
+        ) WITHOUT ROWID;
+        CREATE INDEX holdsByEntry ON holds(entry);
         """
 }
 

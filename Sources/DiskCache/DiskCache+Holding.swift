@@ -1,0 +1,82 @@
+import GRDB
+import Primitives
+
+/// Entries that a holder, such as a subscription, holds: no eviction, no expiry and no purge by a filter removes them.
+/// A removal by key or URL does, and the next generation may bring the entry back.
+extension DiskCache {
+    /// Begins the next generation of the entries that `holder` holds. A holder needs no registration.
+    package func beginGeneration(of holder: String, completion: @escaping Completion<GenerationStage>) {
+        writer.submit({ try $0.beginCapture() }) { [parts, writer] result in
+            completion(
+                result.map { number in
+                    GenerationStage(holder, CaptureBodies(number, parts: parts, writer: writer), writer: writer)
+                })
+        }
+    }
+
+    /// Ends a holder. Its entries become ordinary entries; `removing`: entries that no other holder holds are removed.
+    /// `completion` gets the number of the entries that the holder has held. A kill leaves a part of them held, and the
+    /// holder in ``holders()``.
+    package func release(_ holder: String, removing: Bool, completion: @escaping Completion<Int>) {
+        releaseSome(of: holder, removing: removing, after: 0, completion)
+    }
+
+    private static let releaseStep = 100
+
+    private func releaseSome(
+        of holder: String, removing: Bool, after count: Int, _ completion: @escaping Completion<Int>
+    ) {
+        writer.submit(
+            makesRoom: true,
+            { context -> (count: Int, isDone: Bool) in
+                guard let (id, _) = try context.index.holder(named: holder) else { return (0, true) }
+                let entries = try context.index.heldIDs(of: id, limit: Self.releaseStep)
+                for entry in entries {
+                    try context.release(entry, from: id)
+                    guard removing, let row = try context.index.row(forID: entry), !row.entry.held else { continue }
+                    try context.remove(row)
+                }
+                let isDone = entries.count < Self.releaseStep
+                if isDone { try context.index.removeHolder(id) }
+                return (entries.count, isDone)
+            },
+            completion: { [self] result in
+                switch result {
+                case .success((let some, false)):
+                    releaseSome(of: holder, removing: removing, after: count + some, completion)
+                case .success((let some, true)): completion(.success(count + some))
+                case .failure(let error): completion(.failure(error))
+                }
+            })
+    }
+
+    /// The generation that readers see; `nil` before the first one. Waits for the disk.
+    package func generation(of holder: String) throws(DiskCacheError) -> HeldGeneration? {
+        try parts.index.list { db in
+            try db.cachedStatement(
+                sql: """
+                    SELECT generation, (SELECT COUNT(*) FROM holds WHERE holder = holders.id) FROM holders WHERE name = ?
+                    """
+            ).first([holder]) { HeldGeneration(number: $0[0], count: Int($0[1] as Int64)) }
+        }
+    }
+
+    /// The names of all holders. Waits for the disk.
+    package func holders() throws(DiskCacheError) -> [String] {
+        try parts.index.list { db in
+            try db.cachedStatement(sql: "SELECT name FROM holders ORDER BY name").all([]) { $0[0] }
+        }
+    }
+
+    /// The names of the holders that hold the entry of a key. Waits for the disk.
+    package func holders(ofKey key: String) throws(DiskCacheError) -> [String] {
+        try parts.index.list { db in
+            try db.cachedStatement(
+                sql: """
+                    SELECT name FROM entries JOIN holds ON holds.entry = entries.id JOIN holders ON holders.id = holder \
+                    WHERE key = ? ORDER BY name
+                    """
+            ).all([key]) { $0[0] }
+        }
+    }
+}
