@@ -57,7 +57,7 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "Browser", "Origin", "HTTPCaching", "WebArchive", "DiskCache", "Primitives",
+                "Browser", "Origin", "HTTPCaching", "JSONEdits", "WebArchive", "DiskCache", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -93,6 +93,7 @@ let package = Package(
         .target(
             name: "Browser", dependencies: ["CSystem", "Primitives"],
             resources: [.embedInCode("Scripts")]),
+        .target(name: "JSONEdits", dependencies: ["Primitives"]),
         .target(name: "WebArchive", dependencies: ["CCompression", "Primitives"]),
         .target(
             name: "DiskCache",
@@ -160,6 +161,7 @@ let package = Package(
                 "HTTPCaching", "Primitives",
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
+        .testTarget(name: "JSONEditsTests", dependencies: ["JSONEdits", "Primitives", "TestSupport"]),
         .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "Primitives", "TestSupport"]),
         .testTarget(name: "BrowserTests", dependencies: ["Browser", "Primitives", "TestSupport"]),
         .testTarget(
@@ -198,7 +200,8 @@ let package = Package(
 // under libFuzzer. `LARDER_FUZZ` in the environment chooses between the two, because a build for libFuzzer can link no
 // executable other than the fuzzer.
 let fuzzed: [Target.Dependency] = [
-    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "WebArchive", "DiskCache",
+    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "JSONEdits", "WebArchive",
+    "DiskCache",
     "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]

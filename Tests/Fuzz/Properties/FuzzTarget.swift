@@ -13,6 +13,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget("chunks", "request heads, and chunked bodies of clients and origins", ChunkProperties.check),
         FuzzTarget("client", "input of client commands: events, batches, lists", ClientProperties.check),
         FuzzTarget("coding", "bodies in gzip, deflate, br and zstd, as an origin sends them", CodingProperties.check),
+        FuzzTarget("edits", "patches and three-way merges of JSON, and exact numbers", EditProperties.check),
         FuzzTarget("fields", "fields of requests and answers, as HTTPCaching reads them", FieldProperties.check),
         FuzzTarget("form", "input of API calls: forms, queries, download requests, batches", FormProperties.check),
         FuzzTarget("head", "heads of answers, as an origin sends them", HeadProperties.check),
