@@ -103,6 +103,14 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        .target(
+            name: "Outbox",
+            dependencies: [
+                "Primitives",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
 
         // The base of all modules above. It contains no policy.
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),
@@ -170,6 +178,9 @@ let package = Package(
                 "DiskCache", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "OutboxTests",
+            dependencies: ["Outbox", "Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(
             name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "WebArchive", "TestSupport"]),
         .testTarget(

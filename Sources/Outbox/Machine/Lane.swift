@@ -1,0 +1,79 @@
+import Primitives
+
+struct LaneKey: Hashable, Sendable {
+    var namespace: String
+    var name: String
+}
+
+/// The changes that keep their order. Only the first one, the head, is under way.
+struct Lane: Sendable {
+    enum Phase: Sendable {
+        /// The head waits for its date, for a decision, or for a place at its host.
+        case idle
+        case loading
+        case looking
+        case merging(ResourceVersion)
+        /// The row is being written. `Then` follows when it is durable.
+        case committing(Then)
+        case sending(SendOrder)
+        case confirming
+    }
+
+    /// The continuation of a head with a row that has become durable.
+    enum Then: Sendable {
+        case send(SendOrder)
+        /// The head goes on as if it had just been loaded.
+        case goOn
+        case look
+        case confirm
+        /// The head gives up its place at the host, and the row's state decides whether it waits, is held or has ended.
+        case rest
+    }
+
+    /// A change in the queue, without its bodies.
+    struct Slot: Sendable {
+        let id: Change.ID
+        var summary: ChangeSummary
+        var due: Timestamp
+
+        /// The longest pause that can be left. More is left only if the clock has gone back.
+        var longestPause: Duration { summary.problem?.kind == .throttled ? Backoff.longestPause : Backoff.longest }
+    }
+
+    /// The state of the resource as the last look found it.
+    enum Sight: Equatable, Sendable {
+        case absent
+        case version(BodyDigest)
+    }
+
+    var queue: [Slot] = []
+    var phase = Phase.idle
+    /// The head while it is under way.
+    var change: Change?
+    var flight: UInt64 = 0
+
+    // The history of the head. It is lost when the process ends, and then a few requests are made once more.
+
+    /// The failures in a row, for the back-off.
+    var failures = 0
+    /// The refusals in a row because of the state of the resource.
+    var refusals = 0
+    var sight: Sight?
+    /// The sight before the last refusal.
+    var refusedSight: Sight?
+    /// The first read of a version that was not settled yet.
+    var unsettled: ReadMark?
+    var hops = 0
+    var sentDigest: BodyDigest?
+    var confirmedTag: Validator?
+    var confirmedTicket: UInt64 = 0
+    /// Whether the credential changed while a request with the earlier one was under way.
+    var hasNewCredential = false
+
+    var head: Slot? { queue.first }
+
+    /// Begins the history of another head.
+    mutating func forget() {
+        self = Lane(queue: queue, flight: flight)
+    }
+}

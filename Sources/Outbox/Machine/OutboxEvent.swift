@@ -1,0 +1,72 @@
+import Primitives
+
+/// A request that the machine has ordered. An answer to a flight that the machine has given up has no effect.
+package struct Flight: Hashable, Sendable {
+    package let change: Change.ID
+    package let number: UInt64
+}
+
+/// The result of a three-way merge.
+package enum MergeResult: Hashable, Sendable {
+    /// The origin's version already has every edit of ours.
+    case equalsTheirs
+    /// - Parameters:
+    ///   - body: theirs with the edits of ours.
+    ///   - patch: the text that turns theirs into `body`, in the form of the change's patch. `nil` is allowed only for
+    ///     a change that is not sent as PATCH; otherwise it counts as a clash.
+    case clean(body: [UInt8], patch: [UInt8]?)
+    case clash
+}
+
+/// The knowledge about a request that got no answer.
+package enum SendFailure: Hashable, Sendable {
+    /// No connection: the address, TCP or TLS failed, so the origin has not seen the request.
+    case notSent
+    case unknown
+}
+
+/// A caller's choice for a change that is held.
+package enum Resolution: Hashable, Sendable {
+    /// The change is sent over the version that the caller has seen in the conflict.
+    case ours
+    /// The change ends as `cancelled`.
+    case theirs
+    /// The body replaces ours, over the version that the caller has seen in the conflict.
+    case body([UInt8])
+}
+
+/// An input of ``OutboxMachine``.
+package enum OutboxEvent: Hashable, Sendable {
+    /// The store has committed a new change.
+    case accepted(ChangeSummary)
+    /// The process has started. The changes are all that have not ended, in any order.
+    case restarted([ChangeSummary])
+    /// The date of ``OutboxAction/wake(_:)`` has come. An early event does no harm.
+    case timer
+    /// The row that ``OutboxAction/load(_:)`` asked for; `nil` when there is no such row.
+    case loaded(Change.ID, Change?)
+    case loadFailed(Change.ID)
+    /// The changes of one ``OutboxAction/commit(_:)`` are durable.
+    case committed([Change.ID])
+    /// None of the changes of one ``OutboxAction/commit(_:)`` was kept.
+    case commitFailed([Change.ID])
+    case readAnswered(Flight, ReadAnswer)
+    case readFailed(Flight)
+    case merged(Flight, MergeResult)
+    case sendAnswered(Flight, SendAnswer)
+    case sendFailed(Flight, SendFailure)
+    /// The policy of permitted origins, or of the credential, refused the request before it was sent.
+    case originRefused(Flight)
+    /// The cache has stored the answer to any GET of the resource as the remote version.
+    ///
+    /// `ticket` is the value of ``OutboxMachine/ticket`` when the GET began.
+    case stored(namespace: String, key: String, ticket: UInt64, etag: String?, digest: BodyDigest)
+    case credentialChanged(namespace: String, name: String)
+    case cancel(Change.ID)
+    case retry(Change.ID)
+    case resolve(Change.ID, Resolution)
+    /// The changes become one (``Change/squash(_:)``).
+    case squash([Change.ID])
+    /// The store has removed all changes of the namespace.
+    case discarded(namespace: String)
+}

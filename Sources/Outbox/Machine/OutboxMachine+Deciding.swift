@@ -1,0 +1,228 @@
+import Primitives
+
+/// A decision that is being applied: a caller's, or that of the date of expiry.
+struct Decision: Sendable {
+    enum Kind: Sendable {
+        case cancel, retry, expire, squash
+        case resolve(Resolution)
+    }
+
+    let kind: Kind
+    let ids: [Change.ID]
+    /// The rows that have been loaded, and later the rows that are being written.
+    var rows: [Change] = []
+    var isCommitting = false
+}
+
+/// Decisions about changes. A decision holds its changes, reads their rows, and writes them in one transaction.
+extension OutboxMachine {
+    mutating func decide(_ kind: Decision.Kind, _ ids: [Change.ID], _ turn: inout Turn) {
+        guard let leader = ids.first else { return }
+        for id in ids {
+            if let refusal = obstacle(kind, id) {
+                turn.actions.append(.refuse(leader, refusal))
+                return
+            }
+        }
+        if ids.count > 1, !areNeighbours(ids) {
+            let reason = "expected neighbours in one lane"
+            turn.actions.append(.refuse(leader, .invalid(.squash(reason))))
+            return
+        }
+        for id in ids { giveUpFlight(of: id, turn.now) }
+        decisions[leader] = Decision(kind: kind, ids: ids)
+        for id in ids {
+            deciding[id] = leader
+            turn.actions.append(.load(id))
+        }
+    }
+
+    /// Changes between others would be overtaken when the others become one.
+    private func areNeighbours(_ ids: [Change.ID]) -> Bool {
+        guard let key = laneOf[ids[0]], let queue = lanes[key]?.queue,
+            let start = queue.firstIndex(where: { $0.id == ids[0] })
+        else { return false }
+        return queue[start...].prefix(ids.count).map(\.id) == ids
+    }
+
+    private func obstacle(_ kind: Decision.Kind, _ id: Change.ID) -> Refusal? {
+        guard let key = laneOf[id], let lane = lanes[key] else { return .ended }
+        if deciding[id] != nil { return .busy }
+        guard lane.head?.id == id else { return nil }
+        switch lane.phase {
+        case .sending, .committing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
+        // The row that is being read would be older than the decision.
+        case .loading: return .busy
+        case .confirming: return .confirmed
+        case .idle: return lane.head?.summary.state == .sending ? .busy : nil
+        case .looking, .merging: return nil
+        }
+    }
+
+    /// Frees the place at the host of a head that has not sent its request.
+    private mutating func giveUpFlight(of id: Change.ID, _ now: Timestamp) {
+        guard let key = laneOf[id], let lane = lanes[key], lane.head?.id == id else { return }
+        if case .idle = lane.phase { return }
+        lastFlight += 1
+        lanes[key]!.flight = lastFlight
+        idle(key, until: now)
+    }
+
+    mutating func decisionLoaded(_ id: Change.ID, _ change: Change?, _ turn: inout Turn) {
+        guard let leader = deciding[id], decisions[leader]?.isCommitting == false else { return }
+        guard let change else {
+            turn.actions.append(.refuse(leader, .ended))
+            let ids = decisions[leader]!.ids
+            drop(decision: leader)
+            remove(id)
+            for id in ids { rearm(id) }
+            return
+        }
+        if decisions[leader]!.rows.contains(where: { $0.id == id }) { return }
+        decisions[leader]!.rows.append(change)
+        let decision = decisions[leader]!
+        guard decision.rows.count == decision.ids.count else { return }
+        let rows = decision.ids.compactMap { id in decision.rows.first { $0.id == id } }
+        switch apply(decision.kind, rows) {
+        case .success(let changed):
+            decisions[leader]!.rows = changed
+            decisions[leader]!.isCommitting = true
+            turn.actions.append(.commit(changed))
+        case .failure(let refusal): refuse(leader, refusal.reason, &turn)
+        }
+    }
+
+    /// A wrapper, because ``Refusal`` is no error: a caller's decision may come too late in good order.
+    private struct Refused: Error {
+        let reason: Refusal
+    }
+
+    private func apply(_ kind: Decision.Kind, _ rows: [Change]) -> Result<[Change], Refused> {
+        var change = rows[0]
+        let state = change.state
+        switch kind {
+        case .cancel, .expire:
+            if state == .confirmed { return .failure(Refused(reason: .confirmed)) }
+            if state == .sending { return .failure(Refused(reason: .busy)) }
+            if state.isEnded { return .failure(Refused(reason: .ended)) }
+            if case .expire = kind { change.state = .expired } else { change.state = .cancelled }
+        case .retry:
+            guard state == .pending || state.stopsLane else { return .failure(Refused(reason: .notHeld(state))) }
+            change.state = .pending
+            // The decision accepts that a POST may happen twice. Any other change is looked at before it is sent.
+            if change.draft.edit == .post { change.mayBeApplied = false }
+        case .resolve(let resolution):
+            guard state.stopsLane, state != .blocked else { return .failure(Refused(reason: .notHeld(state))) }
+            if let reason = Self.resolve(&change, resolution, limits) { return .failure(Refused(reason: reason)) }
+        case .squash:
+            do throws(OutboxError) {
+                let (survivor, cancelled) = try Change.squash(rows)
+                return .success(cancelled + [survivor])
+            } catch {
+                guard case .invalid(let fault) = error else { return .failure(Refused(reason: .notKept)) }
+                return .failure(Refused(reason: .invalid(fault)))
+            }
+        }
+        change.nextAttempt = nil
+        return .success([change])
+    }
+
+    /// Applies a caller's choice. The base becomes the version that the caller has seen, so a still newer version is
+    /// merged or held again.
+    private static func resolve(_ change: inout Change, _ resolution: Resolution, _ limits: OutboxLimits) -> Refusal? {
+        switch resolution {
+        case .theirs:
+            change.state = .cancelled
+            change.problem = ChangeProblem(.theirsTaken)
+            return nil
+        case .ours: break
+        case .body(let body):
+            guard change.draft.edit != .delete, change.draft.edit != .post else { return .notHeld(change.state) }
+            guard body.count <= limits.changeBytes else { return .bodyTooLarge }
+            change.draft.ours = body
+        }
+        switch change.problem?.kind {
+        // The origin gives no version that a precondition could name, so the decision is to send without one.
+        case .validatorRefused, .unreadable: change.draft.base = .blind
+        case .clash:
+            if let theirs = change.theirs { change.draft.base = .version(theirs) }
+        case .deleted where change.draft.edit != .delete: change.draft.base = .absent
+        default: break
+        }
+        // A patch gives ours only on the earlier base.
+        if change.draft.edit.patch != nil {
+            change.draft.edit = .replace
+            change.draft.method = "PUT"
+        }
+        change.rewrittenBase = nil
+        if change.draft.edit == .post || change.draft.base == .blind { change.mayBeApplied = false }
+        change.theirs = nil
+        change.problem = nil
+        change.state = .pending
+        return nil
+    }
+
+    // MARK: - The end of a decision
+
+    mutating func decided(_ leader: Change.ID, _ turn: inout Turn) {
+        guard let decision = decisions[leader], decision.isCommitting else { return }
+        drop(decision: leader)
+        for change in decision.rows {
+            turn.actions.append(.publish(change.summary))
+            guard let key = laneOf[change.id] else { continue }
+            guard !change.state.isEnded else {
+                leave(change.id, change.summary, &turn)
+                continue
+            }
+            guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }
+            lanes[key]!.queue[place].summary = change.summary
+            lanes[key]!.queue[place].due = turn.now
+            if let date = change.draft.expires { expiries.insert(change.id, due: date, number: change.id) }
+            if place == 0 { lanes[key]!.forget() }
+            rearm(change.id)
+        }
+    }
+
+    mutating func refuse(_ id: Change.ID, _ refusal: Refusal, _ turn: inout Turn) {
+        guard let leader = deciding[id], let decision = decisions[leader] else { return }
+        drop(decision: leader)
+        for id in decision.ids {
+            rearm(id)
+            if case .expire = decision.kind, laneOf[id] != nil {
+                // The store failed. The next attempt comes with the pace of the longest pause's jitter.
+                let due = turn.now + Backoff.delay(failures: 6, jitter: turn.jitter) + Backoff.shortest
+                expiries.insert(id, due: due, number: id)
+            }
+        }
+        if case .expire = decision.kind { return }
+        turn.actions.append(.refuse(leader, refusal))
+    }
+
+    mutating func drop(decision leader: Change.ID) {
+        for id in decisions.removeValue(forKey: leader)?.ids ?? [] { deciding[id] = nil }
+    }
+
+    private mutating func rearm(_ id: Change.ID) {
+        guard let key = laneOf[id], let lane = lanes[key], lane.head?.id == id, case .idle = lane.phase else { return }
+        arm(key)
+    }
+
+    /// Begins the end of the changes that are due to expire. A head that is under way checks its date before it sends.
+    mutating func expireDue(_ turn: inout Turn) {
+        while let item = expiries.first {
+            guard let key = laneOf[item.element] else {
+                expiries.removeFirst()
+                continue
+            }
+            guard item.due <= turn.now else { return }
+            expiries.removeFirst()
+            guard let lane = lanes[key], let slot = lane.queue.first(where: { $0.id == item.element }) else { continue }
+            if lane.head?.id == slot.id { guard case .idle = lane.phase else { continue } }
+            // A held change waits for its decision, which then finds the date.
+            guard slot.summary.state == .pending || slot.summary.state == .blocked, deciding[slot.id] == nil else {
+                continue
+            }
+            decide(.expire, [slot.id], &turn)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import Primitives
+
+/// The steps from a head that starts to its request: look, compare, merge.
+extension OutboxMachine {
+    mutating func loaded(_ id: Change.ID, _ change: Change?, _ turn: inout Turn) {
+        guard let key = laneOf[id], lanes[key]?.head?.id == id, case .loading? = lanes[key]?.phase else { return }
+        guard var change else {
+            idle(key, until: turn.now)
+            return remove(id)
+        }
+        switch change.state {
+        case .pending, .blocked:
+            change.state = .pending
+            lanes[key]!.change = change
+            goOn(key, &turn)
+        case .sending: outcomeUnknown(key, change, status: nil, retryAfter: nil, isRestart: true, &turn)
+        case .confirmed:
+            lanes[key]!.change = change
+            confirm(key, &turn)
+        case .done, .uncertain, .conflict, .rejected, .cancelled, .expired:
+            lanes[key]!.queue[0].summary = change.summary
+            rest(key, change, &turn)
+        }
+    }
+
+    mutating func goOn(_ key: LaneKey, _ turn: inout Turn) {
+        let change = lanes[key]!.change!
+        if needsLook(change, turn.now) { return look(key, change.draft.target.url, &turn) }
+        let guarding: WriteGuard =
+            switch change.draft.base {
+            case .version(let version): version.validator.map(WriteGuard.ifMatch) ?? .unguarded
+            case .absent: .ifNoneMatchAny
+            case .blind: .unguarded
+            }
+        send(key, ownContent(change), guarding, &turn)
+    }
+
+    private func needsLook(_ change: Change, _ now: Timestamp) -> Bool {
+        let isUnseen = change.attempts == 0 && !change.mayBeApplied
+        let isFresh = isUnseen && now >= change.created && now - change.created <= Self.freshAge
+        switch (change.draft.edit, change.draft.base) {
+        case (.post, _): return false
+        case (_, .blind): return change.mayBeApplied
+        case (_, .absent): return !isFresh
+        case (_, .version(let version)): return !isFresh || version.validator == nil
+        }
+    }
+
+    /// The content of a request on an unchanged base.
+    func ownContent(_ change: Change) -> SendContent {
+        let isPatch = change.draft.method == "PATCH"
+        return switch change.draft.edit {
+        case .delete: .none
+        case .mergePatch(let text) where isPatch: .mergePatch(text)
+        case .jsonPatch(let text) where isPatch: .jsonPatch(text)
+        case .replace, .mergePatch, .jsonPatch, .post: .body(change.draft.ours ?? [])
+        }
+    }
+
+    mutating func look(_ key: LaneKey, _ url: String, _ turn: inout Turn) {
+        lanes[key]!.phase = .looking
+        turn.actions.append(.read(readOrder(key, url, .look)))
+    }
+
+    func readOrder(_ key: LaneKey, _ url: String, _ purpose: ReadOrder.Purpose) -> ReadOrder {
+        let change = lanes[key]!.change!
+        return ReadOrder(
+            flight: Flight(change: change.id, number: lanes[key]!.flight), purpose: purpose,
+            namespace: change.draft.namespace, url: url, key: change.draft.target.key,
+            credential: change.draft.credential)
+    }
+
+    // MARK: - Answers of a GET
+
+    mutating func readAnswered(_ flight: Flight, _ answer: ReadAnswer, _ turn: inout Turn) {
+        guard let key = lane(of: flight) else { return }
+        noteAnswer(key, answer.status, answer.retryAfter, &turn)
+        switch lanes[key]!.phase {
+        case .looking: looked(key, answer, &turn)
+        case .confirming: confirmationRead(key, answer, &turn)
+        case .idle, .loading, .merging, .committing, .sending: break
+        }
+    }
+
+    mutating func readFailed(_ flight: Flight, _ turn: inout Turn) {
+        guard let key = lane(of: flight) else { return }
+        switch lanes[key]!.phase {
+        case .looking, .confirming:
+            noteFailure(key, &turn)
+            retryLater(key, lanes[key]!.change!, ChangeProblem(.unreachable), nil, &turn)
+        case .idle, .loading, .merging, .committing, .sending: break
+        }
+    }
+
+    private mutating func looked(_ key: LaneKey, _ answer: ReadAnswer, _ turn: inout Turn) {
+        let change = lanes[key]!.change!
+        switch ReadMeaning(status: answer.status) {
+        case .present: sawVersion(key, change, answer, &turn)
+        case .absent: sawAbsence(key, change, &turn)
+        case .credential: block(key, change, answer.status, &turn)
+        case .redirect:
+            if let url = nextHop(key, answer.location) { return look(key, url, &turn) }
+            hold(key, change, unreadableState(change), ChangeProblem(.redirected, status: answer.status), &turn)
+        case .later:
+            let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
+            let problem = ChangeProblem(kind, status: answer.status)
+            retryLater(key, change, problem, answer.retryAfter, &turn)
+        case .unreadable:
+            hold(key, change, unreadableState(change), ChangeProblem(.unreadable, status: answer.status), &turn)
+        }
+    }
+
+    /// Only a GET tells whether an earlier request had its effect.
+    private func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
+
+    private mutating func sawAbsence(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
+        if change.draft.edit == .delete { return finish(key, change, &turn) }
+        if isContradiction(key, .absent) { return clash(key, change, nil, .validatorRefused, &turn) }
+        switch change.draft.base {
+        case .absent: send(key, ownContent(change), .ifNoneMatchAny, &turn)
+        case .blind: send(key, ownContent(change), .unguarded, &turn)
+        case .version: clash(key, change, nil, .deleted, &turn)
+        }
+    }
+
+    private mutating func sawVersion(_ key: LaneKey, _ change: Change, _ answer: ReadAnswer, _ turn: inout Turn) {
+        let digest = answer.mark.digest
+        if let ours = change.draft.ours, BodyDigest(of: ours) == digest { return finish(key, change, &turn) }
+        let soundness = Soundness(of: answer.mark, after: lanes[key]!.unsettled)
+        var version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
+        switch soundness {
+        case .sound(let validator): version.validator = validator
+        case .missing: break
+        case .unsettled:
+            let first = lanes[key]!.unsettled
+            let isSame = first?.digest == digest && first?.etag == answer.mark.etag
+            lanes[key]!.unsettled = isSame ? first : answer.mark
+            return idle(key, until: turn.now + Soundness.settling)
+        }
+        lanes[key]!.unsettled = nil
+        if isContradiction(key, .version(digest)) { return clash(key, change, version, .validatorRefused, &turn) }
+        if change.draft.base == .blind { return send(key, ownContent(change), .unguarded, &turn) }
+        if change.isBase(digest) { return send(key, ownContent(change), Self.guarding(version), &turn) }
+        // Without its body, a version cannot be merged. A digest of an absent base needs none.
+        let base = change.draft.base.version
+        guard change.draft.edit != .delete, let ours = change.draft.ours, let theirs = version.body,
+            base == nil || base?.body != nil
+        else { return clash(key, change, version, .clash, &turn) }
+        lanes[key]!.phase = .merging(version)
+        turn.actions.append(
+            .merge(
+                MergeOrder(
+                    flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body, ours: ours,
+                    theirs: theirs, patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
+    }
+
+    /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state
+    /// twice, so that a third request would be refused, too.
+    private mutating func isContradiction(_ key: LaneKey, _ sight: Lane.Sight) -> Bool {
+        lanes[key]!.sight = sight
+        return lanes[key]!.refusals >= Self.promptRefusals && lanes[key]!.refusedSight == sight
+    }
+
+    static func guarding(_ version: ResourceVersion) -> WriteGuard {
+        version.validator.map(WriteGuard.ifMatch) ?? .unguarded
+    }
+
+    // MARK: - Merges
+
+    mutating func merged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
+        guard let key = lane(of: flight), case .merging(let version) = lanes[key]!.phase else { return }
+        let change = lanes[key]!.change!
+        switch result {
+        case .equalsTheirs: finish(key, change, &turn)
+        case .clash: clash(key, change, version, .clash, &turn)
+        case .clean(let body, let patch):
+            guard change.draft.onConflict != .hold, let content = mergedContent(change, body, patch) else {
+                return clash(key, change, version, .clash, &turn)
+            }
+            send(key, content, Self.guarding(version), &turn)
+        }
+    }
+
+    private func mergedContent(_ change: Change, _ body: [UInt8], _ patch: [UInt8]?) -> SendContent? {
+        guard change.draft.method == "PATCH" else { return .body(body) }
+        return switch change.draft.edit {
+        case .mergePatch: patch.map(SendContent.mergePatch)
+        case .jsonPatch: patch.map(SendContent.jsonPatch)
+        case .replace, .delete, .post: nil
+        }
+    }
+
+    /// Follows the policy of the change. `version` is `nil` when the resource is gone, or when its version is unknown.
+    mutating func clash(
+        _ key: LaneKey, _ change: Change, _ version: ResourceVersion?, _ kind: ChangeProblem.Kind, _ turn: inout Turn
+    ) {
+        var change = change
+        switch (change.draft.onConflict, kind) {
+        case (.theirs, .clash), (.theirs, .deleted):
+            hold(key, change, .cancelled, ChangeProblem(.theirsTaken), &turn)
+        case (.ours, .clash) where version != nil && change.draft.method != "PATCH":
+            send(key, ownContent(change), version.map(Self.guarding) ?? .unguarded, &turn)
+        default:
+            change.theirs = version
+            if let count = version?.body?.count, count > limits.changeBytes { change.theirs?.body = nil }
+            hold(key, change, .conflict, ChangeProblem(kind), &turn)
+        }
+    }
+
+    /// Commits a state in which the head rests: held, or ended.
+    mutating func hold(
+        _ key: LaneKey, _ change: Change, _ state: ChangeState, _ problem: ChangeProblem?, _ turn: inout Turn
+    ) {
+        var change = change
+        change.state = state
+        change.problem = problem
+        change.nextAttempt = nil
+        commit(key, change, then: .rest, &turn)
+    }
+
+    mutating func finish(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
+        hold(key, change, .done, nil, &turn)
+    }
+}

@@ -1,0 +1,183 @@
+import Primitives
+
+/// The order of changes: when a head starts, waits and leaves.
+extension OutboxMachine {
+    mutating func add(_ summary: ChangeSummary, _ turn: inout Turn) {
+        guard laneOf[summary.id] == nil, !summary.state.isEnded else { return }
+        let key = LaneKey(namespace: summary.namespace, name: summary.lane)
+        laneOf[summary.id] = key
+        let slot = Lane.Slot(id: summary.id, summary: summary, due: summary.nextAttempt ?? turn.now)
+        let queue = lanes[key]?.queue ?? []
+        // Two changes may be reported in another order than the store committed them.
+        let busy = lanes[key].map { lane in if case .idle = lane.phase { 0 } else { 1 } } ?? 0
+        let place = max(queue.lastIndex { $0.id < slot.id }.map { $0 + 1 } ?? 0, busy)
+        lanes[key, default: Lane()].queue.insert(slot, at: place)
+        if hosts[summary.target.origin] == nil {
+            hosts[summary.target.origin] = HostState()
+            origins.append(summary.target.origin)
+        }
+        if let date = summary.expires { expiries.insert(summary.id, due: date, number: summary.id) }
+        if place == 0 { arm(key) }
+    }
+
+    /// Takes a change that an earlier process has left.
+    mutating func restore(_ summary: ChangeSummary, _ turn: inout Turn) {
+        add(summary, &turn)
+        // The origin's wish to be left alone concerned all its lanes.
+        if summary.problem?.kind == .throttled, summary.state == .pending, let date = summary.nextAttempt {
+            if date > turn.now { hosts[summary.target.origin]?.pause(until: date) }
+        }
+        if summary.state == .confirmed, let key = laneOf[summary.id] { confirmed.insert(key) }
+    }
+
+    /// Puts the head of an idle lane into the queue of its host.
+    mutating func arm(_ key: LaneKey) {
+        guard let head = lanes[key]?.head, isStartable(head) else { return }
+        hosts[head.summary.target.origin]?.waiting.insert(key, due: head.due, number: head.id)
+    }
+
+    private func isStartable(_ slot: Lane.Slot) -> Bool {
+        deciding[slot.id] == nil && !slot.summary.state.stopsLane
+    }
+
+    /// Whether an item of a host's queue is still the head that waits.
+    private func isCurrent(_ item: DueQueue<LaneKey>.Item) -> Bool {
+        guard let lane = lanes[item.element], case .idle = lane.phase, let head = lane.head else { return false }
+        return head.id == item.number && head.due == item.due && isStartable(head)
+    }
+
+    private func isDue(_ item: DueQueue<LaneKey>.Item, _ now: Timestamp) -> Bool {
+        guard item.due > now else { return true }
+        return lanes[item.element]?.head.map { item.due - now > $0.longestPause } ?? false
+    }
+
+    mutating func startDue(_ turn: inout Turn) {
+        for origin in origins {
+            while let item = hosts[origin]?.waiting.first {
+                if isCurrent(item) {
+                    guard hosts[origin]!.canStart(turn.now), isDue(item, turn.now) else { break }
+                    start(item.element, origin, &turn)
+                }
+                hosts[origin]!.waiting.removeFirst()
+            }
+        }
+    }
+
+    private mutating func start(_ key: LaneKey, _ origin: String, _ turn: inout Turn) {
+        hosts[origin]!.flights += 1
+        lastFlight += 1
+        lanes[key]!.flight = lastFlight
+        lanes[key]!.phase = .loading
+        lanes[key]!.hops = 0
+        lanes[key]!.hasNewCredential = false
+        turn.actions.append(.load(lanes[key]!.head!.id))
+    }
+
+    /// The date of the next start or expiry that no other event causes.
+    func nextDate(_ now: Timestamp) -> Timestamp? {
+        var dates = expiries.first.map { [$0.due] } ?? []
+        for host in hosts.values {
+            guard let item = host.waiting.first else { continue }
+            if let date = host.notBefore {
+                // A probe's end is an event.
+                if host.flights == 0 { dates.append(max(item.due, date)) }
+            } else if host.flights < HostState.flightLimit {
+                dates.append(item.due)
+            }
+        }
+        return dates.min()
+    }
+
+    // MARK: - Waiting and leaving
+
+    /// Ends the flight of a head, which waits until `due`. The row in the store stays as it is.
+    mutating func idle(_ key: LaneKey, until due: Timestamp) {
+        guard let head = lanes[key]?.head else { return }
+        hosts[head.summary.target.origin]?.flights -= 1
+        lanes[key]!.queue[0].due = due
+        lanes[key]!.phase = .idle
+        lanes[key]!.change = nil
+        // The date of expiry may have passed during the flight, or passes before the next one.
+        if let date = head.summary.expires, date <= due { expiries.insert(head.id, due: date, number: head.id) }
+        arm(key)
+    }
+
+    /// Ends the flight of a head with a durable row.
+    mutating func rest(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
+        idle(key, until: change.nextAttempt ?? turn.now)
+        if change.state.isEnded { leave(change.id, change.summary, &turn) }
+    }
+
+    /// Removes an ended change from its lane.
+    mutating func leave(_ id: Change.ID, _ summary: ChangeSummary, _ turn: inout Turn) {
+        turn.actions.append(.dropFromView(summary))
+        remove(id)
+    }
+
+    mutating func remove(_ id: Change.ID) {
+        guard let key = laneOf.removeValue(forKey: id), let place = lanes[key]?.queue.firstIndex(where: { $0.id == id })
+        else { return }
+        lanes[key]!.queue.remove(at: place)
+        guard place == 0 else { return }
+        confirmed.remove(key)
+        lanes[key]!.forget()
+        if lanes[key]!.queue.isEmpty { lanes[key] = nil } else { arm(key) }
+    }
+
+    /// Forgets all changes of a namespace. The answers to their flights have no effect.
+    mutating func discard(_ namespace: String) {
+        for (key, lane) in lanes where key.namespace == namespace {
+            if let head = lane.head {
+                if case .idle = lane.phase {} else { hosts[head.summary.target.origin]?.flights -= 1 }
+            }
+            for slot in lane.queue {
+                laneOf[slot.id] = nil
+                if let leader = deciding[slot.id] { drop(decision: leader) }
+            }
+            confirmed.remove(key)
+            lanes[key] = nil
+        }
+    }
+
+    // MARK: - Rows
+
+    /// Writes the head's row. `then` follows when the row is durable.
+    mutating func commit(_ key: LaneKey, _ change: Change, then: Lane.Then, _ turn: inout Turn) {
+        lanes[key]!.change = change
+        lanes[key]!.phase = .committing(then)
+        turn.actions.append(.commit([change]))
+    }
+
+    mutating func committed(_ ids: [Change.ID], _ turn: inout Turn) {
+        guard let id = ids.first else { return }
+        if let leader = deciding[id] { return decided(leader, &turn) }
+        guard let key = laneOf[id], let change = lanes[key]?.change, change.id == id,
+            case .committing(let then)? = lanes[key]?.phase
+        else { return }
+        lanes[key]!.queue[0].summary = change.summary
+        turn.actions.append(.publish(change.summary))
+        if change.state == .confirmed { confirmed.insert(key) }
+        switch then {
+        case .send(let order):
+            lanes[key]!.phase = .sending(order)
+            turn.actions.append(.send(order))
+        case .goOn: goOn(key, &turn)
+        case .look: look(key, change.draft.target.url, &turn)
+        case .confirm: confirm(key, &turn)
+        case .rest: rest(key, change, &turn)
+        }
+    }
+
+    mutating func commitFailed(_ ids: [Change.ID], _ turn: inout Turn) {
+        guard let id = ids.first else { return }
+        if let leader = deciding[id] { return refuse(leader, .notKept, &turn) }
+        guard let key = laneOf[id], lanes[key]?.head?.id == id, case .committing? = lanes[key]?.phase else { return }
+        storageFailed(key, &turn)
+    }
+
+    /// The head begins again with the row that the store has, as after a restart.
+    mutating func storageFailed(_ key: LaneKey, _ turn: inout Turn) {
+        lanes[key]!.failures += 1
+        idle(key, until: turn.now + Backoff.delay(failures: lanes[key]!.failures, jitter: turn.jitter))
+    }
+}

@@ -1,0 +1,258 @@
+import Primitives
+
+/// The request of a head, and the answers to it.
+extension OutboxMachine {
+    mutating func send(_ key: LaneKey, _ content: SendContent, _ guarding: WriteGuard, _ turn: inout Turn) {
+        var change = lanes[key]!.change!
+        if let date = change.draft.expires, date <= turn.now { return hold(key, change, .expired, nil, &turn) }
+        let isPost = change.draft.edit == .post
+        change.state = .sending
+        change.attempts += 1
+        change.nextAttempt = nil
+        change.isUnguarded = guarding == .unguarded && !isPost
+        if case .body(let body) = content { lanes[key]!.sentDigest = BodyDigest(of: body) }
+        let order = SendOrder(
+            flight: Flight(change: change.id, number: lanes[key]!.flight), namespace: change.draft.namespace,
+            method: change.draft.method, url: change.draft.target.url, fields: change.draft.fields,
+            credential: change.draft.credential, content: content, guarding: guarding,
+            // A precondition already keeps the effect from happening twice.
+            idempotencyKey: guarding == .unguarded ? change.originKey(for: content.bytes) : nil)
+        commit(key, change, then: .send(order), &turn)
+    }
+
+    mutating func sendFailed(_ flight: Flight, _ failure: SendFailure, _ turn: inout Turn) {
+        guard let key = lane(of: flight), case .sending = lanes[key]!.phase else { return }
+        noteFailure(key, &turn)
+        let change = lanes[key]!.change!
+        switch failure {
+        case .notSent: retryLater(key, change, ChangeProblem(.unreachable), nil, &turn)
+        case .unknown: outcomeUnknown(key, change, status: nil, retryAfter: nil, &turn)
+        }
+    }
+
+    mutating func originRefused(_ flight: Flight, _ turn: inout Turn) {
+        guard let key = lane(of: flight), var change = lanes[key]!.change else { return }
+        switch lanes[key]!.phase {
+        case .sending:
+            change.attempts -= 1
+            hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
+        case .looking: hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
+        case .confirming: finish(key, change, &turn)
+        case .idle, .loading, .merging, .committing: break
+        }
+    }
+
+    mutating func sendAnswered(_ flight: Flight, _ answer: SendAnswer, _ turn: inout Turn) {
+        guard let key = lane(of: flight), case .sending(let order) = lanes[key]!.phase else { return }
+        noteAnswer(key, answer.status, answer.retryAfter, &turn)
+        var change = lanes[key]!.change!
+        let meaning = SendMeaning(status: answer.status)
+        if meaning != .stateConflict { lanes[key]!.refusals = 0 }
+        switch meaning {
+        case .applied: applied(key, change, answer, &turn)
+        case .notApplied:
+            retryLater(key, change, ChangeProblem(.throttled, status: answer.status), answer.retryAfter, &turn)
+        case .unknown:
+            outcomeUnknown(key, change, status: answer.status, retryAfter: answer.retryAfter, &turn)
+        case .stateConflict: stateRefused(key, change, order, answer, &turn)
+        case .credential:
+            change.attempts -= 1
+            block(key, change, answer.status, &turn)
+        case .gone:
+            if change.draft.edit == .delete { return finish(key, change, &turn) }
+            clash(key, change, nil, .deleted, &turn)
+        case .redirect:
+            guard let url = nextHop(key, answer.location) else {
+                return hold(key, change, .rejected, ChangeProblem(.redirected, status: answer.status), &turn)
+            }
+            var order = order
+            order.url = url
+            lanes[key]!.phase = .sending(order)
+            turn.actions.append(.send(order))
+        case .rejected:
+            let kind: ChangeProblem.Kind = answer.status < 400 ? .redirected : .rejected
+            hold(key, change, .rejected, ChangeProblem(kind, status: answer.status), &turn)
+        }
+    }
+
+    private mutating func applied(_ key: LaneKey, _ change: Change, _ answer: SendAnswer, _ turn: inout Turn) {
+        var change = change
+        change.state = .confirmed
+        change.problem = nil
+        change.mayBeApplied = false
+        ticket += 1
+        lanes[key]!.failures = 0
+        lanes[key]!.confirmedTicket = ticket
+        lanes[key]!.confirmedTag = answer.etag.flatMap(Validator.init(strong:))
+        commit(key, change, then: .confirm, &turn)
+    }
+
+    /// 409, 412 and 428 have no effect. The version that the request was made for is not the present one.
+    private mutating func stateRefused(
+        _ key: LaneKey, _ change: Change, _ order: SendOrder, _ answer: SendAnswer, _ turn: inout Turn
+    ) {
+        var change = change
+        if answer.status == 409, order.idempotencyKey != nil {
+            // The origin still works on the first request with this key, or remembers it.
+            change.mayBeApplied = true
+            let problem = ChangeProblem(.unknownOutcome, status: 409)
+            return retryLater(key, change, problem, answer.retryAfter, &turn)
+        }
+        if change.draft.edit == .post {
+            return hold(key, change, .conflict, ChangeProblem(.stateRefused, status: answer.status), &turn)
+        }
+        change.state = .pending
+        change.problem = ChangeProblem(.clash, status: answer.status)
+        lanes[key]!.refusals += 1
+        lanes[key]!.refusedSight = lanes[key]!.sight
+        if lanes[key]!.refusals <= Self.promptRefusals { return commit(key, change, then: .look, &turn) }
+        retryLater(key, change, change.problem, answer.retryAfter, &turn)
+    }
+
+    /// - Parameter isRestart: whether an earlier process has sent the request; then no pause is necessary.
+    mutating func outcomeUnknown(
+        _ key: LaneKey, _ change: Change, status: Int?, retryAfter: Duration?, isRestart: Bool = false,
+        _ turn: inout Turn
+    ) {
+        var change = change
+        change.mayBeApplied = true
+        change.problem = ChangeProblem(.unknownOutcome, status: status)
+        if change.draft.edit == .post, change.draft.callerKey == nil, change.draft.onUncertain == .hold {
+            return hold(key, change, .uncertain, change.problem, &turn)
+        }
+        if isRestart {
+            change.state = .pending
+            change.nextAttempt = nil
+            return commit(key, change, then: .goOn, &turn)
+        }
+        retryLater(key, change, change.problem, retryAfter, &turn)
+    }
+
+    // MARK: - The read after a confirmation
+
+    mutating func confirm(_ key: LaneKey, _ turn: inout Turn) {
+        lanes[key]!.phase = .confirming
+        lanes[key]!.hops = 0
+        turn.actions.append(.read(readOrder(key, lanes[key]!.change!.draft.target.url, .confirmation)))
+    }
+
+    mutating func confirmationRead(_ key: LaneKey, _ answer: ReadAnswer, _ turn: inout Turn) {
+        let change = lanes[key]!.change!
+        switch ReadMeaning(status: answer.status) {
+        case .later:
+            let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
+            retryLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
+        case .present: finishConfirmed(key, change, answer.mark.etag, answer.mark.digest, &turn)
+        case .redirect:
+            guard let url = nextHop(key, answer.location) else { return finish(key, change, &turn) }
+            turn.actions.append(.read(readOrder(key, url, .confirmation)))
+        // No later GET would show more.
+        case .absent, .credential, .unreadable: finish(key, change, &turn)
+        }
+    }
+
+    mutating func stored(
+        _ namespace: String, _ key: String, _ ticket: UInt64, _ etag: String?, _ digest: BodyDigest,
+        _ turn: inout Turn
+    ) {
+        for lane in confirmed where lane.namespace == namespace {
+            guard let head = lanes[lane]?.head, head.summary.target.key == key, ticket >= lanes[lane]!.confirmedTicket
+            else { continue }
+            if case .confirming = lanes[lane]!.phase, let change = lanes[lane]!.change {
+                finishConfirmed(lane, change, etag, digest, &turn)
+            }
+        }
+    }
+
+    private mutating func finishConfirmed(
+        _ key: LaneKey, _ change: Change, _ etag: String?, _ digest: BodyDigest, _ turn: inout Turn
+    ) {
+        // A tag that is a digest names only the version that the request has made. If the body of this version differs
+        // from the sent body, then the origin has rewritten it, and the authors of later changes have seen ours. Any
+        // other tag can also name a rival's version of the same second.
+        let tag = lanes[key]!.confirmedTag
+        if let ours = change.draft.ours.map(BodyDigest.init(of:)), lanes[key]!.sentDigest == ours, ours != digest,
+            change.draft.edit != .post, let tag, tag.isDigest, tag.etag == etag
+        {
+            turn.actions.append(
+                .noteRewrite(
+                    RewriteNote(
+                        namespace: key.namespace, key: change.draft.target.key, after: change.id, sent: ours,
+                        stored: digest)))
+        }
+        finish(key, change, &turn)
+    }
+
+    // MARK: - Credentials and redirects
+
+    mutating func block(_ key: LaneKey, _ change: Change, _ status: Int, _ turn: inout Turn) {
+        let problem = ChangeProblem(.credential, status: status)
+        guard lanes[key]!.hasNewCredential else { return hold(key, change, .blocked, problem, &turn) }
+        var change = change
+        change.state = .pending
+        change.problem = problem
+        commit(key, change, then: .rest, &turn)
+    }
+
+    /// The store has set the blocked changes of the credential to `pending` in the transaction that stored it.
+    mutating func credentialChanged(_ namespace: String, _ name: String, _ turn: inout Turn) {
+        for (key, lane) in lanes where key.namespace == namespace {
+            for (place, slot) in lane.queue.enumerated() where slot.summary.credential == name {
+                if slot.summary.state == .blocked {
+                    lanes[key]!.queue[place].summary.state = .pending
+                    lanes[key]!.queue[place].due = turn.now
+                }
+            }
+            guard lane.head?.summary.credential == name else { continue }
+            if case .idle = lane.phase { arm(key) } else { lanes[key]!.hasNewCredential = true }
+        }
+    }
+
+    /// The URL to which a 307 or 308 leads; `nil` for another origin, a missing address, and too many hops. A 307 or
+    /// 308 keeps method and content (RFC 9110 §15.4.8).
+    mutating func nextHop(_ key: LaneKey, _ location: CanonicalURL?) -> String? {
+        guard let location, let change = lanes[key]!.change, lanes[key]!.hops < Self.hopLimit,
+            ChangeTarget(location, key: "").origin == change.draft.target.origin
+        else { return nil }
+        lanes[key]!.hops += 1
+        return location.requestURL
+    }
+
+    // MARK: - Pauses
+
+    mutating func retryLater(
+        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem?, _ retryAfter: Duration?, _ turn: inout Turn
+    ) {
+        var change = change
+        // A confirmed change only reads again.
+        if change.state != .confirmed { change.state = .pending }
+        change.problem = problem
+        // The kind tells a restart that the date is the origin's wish.
+        if retryAfter != nil { change.problem?.kind = .throttled }
+        change.nextAttempt = turn.now + pause(key, retryAfter, &turn)
+        commit(key, change, then: .rest, &turn)
+    }
+
+    /// The pause after one more failure. The origin's wish wins.
+    private mutating func pause(_ key: LaneKey, _ retryAfter: Duration?, _ turn: inout Turn) -> Duration {
+        lanes[key]!.failures += 1
+        return retryAfter.map(Backoff.pause) ?? Backoff.delay(failures: lanes[key]!.failures, jitter: turn.jitter)
+    }
+
+    mutating func noteFailure(_ key: LaneKey, _ turn: inout Turn) {
+        guard let origin = lanes[key]?.head?.summary.target.origin else { return }
+        hosts[origin]?.failed(turn.now, jitter: turn.jitter)
+    }
+
+    /// Tells the circuit about an answer. A 500 alone does not count as a failure of the host, because some servers
+    /// report a conflict by it.
+    mutating func noteAnswer(_ key: LaneKey, _ status: Int, _ retryAfter: Duration?, _ turn: inout Turn) {
+        guard let origin = lanes[key]?.head?.summary.target.origin else { return }
+        switch status {
+        case 429, 503:
+            if let retryAfter { hosts[origin]?.pause(until: turn.now + Backoff.pause(retryAfter)) } else { fallthrough }
+        case 502, 504: noteFailure(key, &turn)
+        default: hosts[origin]?.answered()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Primitives
+
+/// The state machine that sends the changes of all lanes.
+///
+/// The machine has no lock, no clock and no I/O: an event goes in, and the actions that follow come out. Bodies are in
+/// memory only while their change is under way.
+///
+///     var machine = OutboxMachine()
+///     for action in machine.step(.restarted(try store.unended()), now: clock.now(), random: &random) {
+///         perform(action)  // the results come back as events
+///     }
+///
+/// Invariants:
+/// - A lane has at most one change under way, which is its first; an origin has at most two.
+/// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
+/// - Only durable states are published.
+/// - A change leaves its lane only in an ended state.
+package struct OutboxMachine: Sendable {
+    /// The state of one call of ``step(_:now:random:)``.
+    struct Turn {
+        let now: Timestamp
+        /// From 0 to 1.
+        let jitter: Double
+        var actions: [OutboxAction] = []
+    }
+
+    /// The age of a change from which a GET looks before the first request.
+    static let freshAge: Duration = .seconds(5)
+    static let hopLimit = 5
+    /// The refusals in a row that lead to a look at once. Later looks wait.
+    static let promptRefusals = 2
+
+    var limits: OutboxLimits
+    var lanes: [LaneKey: Lane] = [:]
+    var laneOf: [Change.ID: LaneKey] = [:]
+    var hosts: [String: HostState] = [:]
+    /// The keys of `hosts` in a fixed order, so that a simulation with a seed repeats itself.
+    var origins: [String] = []
+    var expiries = DueQueue<Change.ID>()
+    /// The decisions that are being applied, by the first of their changes.
+    var decisions: [Change.ID: Decision] = [:]
+    /// The first change of the decision that a change takes part in. Such a change does not start.
+    var deciding: [Change.ID: Change.ID] = [:]
+    /// The lanes with a confirmed head.
+    var confirmed: Set<LaneKey> = []
+    var lastFlight: UInt64 = 0
+    private var wakeDate: Timestamp?
+    /// The number of confirmations so far. A GET that begins now shows their effects. Dates cannot tell, because the
+    /// clock may go back.
+    package internal(set) var ticket: UInt64 = 0
+
+    package init(limits: OutboxLimits = OutboxLimits()) {
+        self.limits = limits
+    }
+
+    package mutating func step(
+        _ event: OutboxEvent, now: Timestamp, random: inout some RandomNumberGenerator
+    ) -> [OutboxAction] {
+        var turn = Turn(now: now, jitter: Double.random(in: 0...1, using: &random))
+        switch event {
+        case .accepted(let summary):
+            add(summary, &turn)
+            turn.actions.append(.publish(summary))
+        case .restarted(let summaries):
+            for summary in summaries.sorted(by: { $0.id < $1.id }) { restore(summary, &turn) }
+        case .timer: break
+        case .loaded(let id, let change):
+            if deciding[id] != nil { decisionLoaded(id, change, &turn) } else { loaded(id, change, &turn) }
+        case .loadFailed(let id):
+            if deciding[id] != nil {
+                refuse(id, .notKept, &turn)
+            } else if let lane = laneOf[id], lanes[lane]?.head?.id == id, case .loading? = lanes[lane]?.phase {
+                storageFailed(lane, &turn)
+            }
+        case .committed(let ids): committed(ids, &turn)
+        case .commitFailed(let ids): commitFailed(ids, &turn)
+        case .readAnswered(let flight, let answer): readAnswered(flight, answer, &turn)
+        case .readFailed(let flight): readFailed(flight, &turn)
+        case .merged(let flight, let result): merged(flight, result, &turn)
+        case .sendAnswered(let flight, let answer): sendAnswered(flight, answer, &turn)
+        case .sendFailed(let flight, let failure): sendFailed(flight, failure, &turn)
+        case .originRefused(let flight): originRefused(flight, &turn)
+        case .stored(let namespace, let key, let ticket, let etag, let digest):
+            stored(namespace, key, ticket, etag, digest, &turn)
+        case .credentialChanged(let namespace, let name): credentialChanged(namespace, name, &turn)
+        case .cancel(let id): decide(.cancel, [id], &turn)
+        case .retry(let id): decide(.retry, [id], &turn)
+        case .resolve(let id, let resolution): decide(.resolve(resolution), [id], &turn)
+        case .squash(let ids): decide(.squash, ids, &turn)
+        case .discarded(let namespace): discard(namespace)
+        }
+        expireDue(&turn)
+        startDue(&turn)
+        let next = nextDate(now)
+        if next != wakeDate {
+            wakeDate = next
+            turn.actions.append(.wake(next))
+        } else if event == .timer, let next {
+            // The shell's timer is spent.
+            turn.actions.append(.wake(next))
+        }
+        return turn.actions
+    }
+
+    /// The number of requests under way, over all origins.
+    package var flightCount: Int { hosts.values.reduce(0) { $0 + $1.flights } }
+
+    /// The lane with the head that makes this flight. `nil` for a flight that was given up.
+    func lane(of flight: Flight) -> LaneKey? {
+        guard let key = laneOf[flight.change], let lane = lanes[key], lane.head?.id == flight.change,
+            lane.flight == flight.number
+        else { return nil }
+        return key
+    }
+}

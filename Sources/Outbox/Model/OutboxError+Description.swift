@@ -1,0 +1,52 @@
+import Foundation
+
+extension OutboxError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .invalid(let fault): "\(fault)"
+        case .changeTooLarge(let limit):
+            "a body of the change is longer than \(limit) bytes, the limit for one change; send it without the outbox"
+        case .tooManyChanges(let namespace, let limit):
+            "the namespace \(namespace) has \(limit) changes that have not ended, the limit; wait or cancel some"
+        case .tooManyBytes(let namespace, let limit):
+            "the changes of the namespace \(namespace) would take more than \(limit) bytes; wait or cancel some"
+        case .keyReused(let id):
+            "the idempotency key belongs to change \(id), which has another payload; use a new key for another change"
+        case .noChange(let id): "there is no change \(id); it never existed, or it ended and was removed"
+        case .noCredential(let name): "there is no credential \"\(name)\"; store it first"
+        case .noSpace: "the disk is full, and the change was not kept; free some space and send the change again"
+        case .inUse(let path): "\(path) is in use by another process; stop that process, or use another directory"
+        case .damaged(let path, let reason):
+            """
+            the outbox \(path) is damaged (\(reason)) and was left as it is, because it holds unsent changes. \
+            Restore it from a backup, or move it and \(path)-wal elsewhere and start again; \
+            "sqlite3 FILE .recover" reads the changes that are left
+            """
+        case .foreignFile(let path):
+            "\(path) is a database of another program and was not changed; use another directory"
+        case .newerFormat(let path, let found, let supported):
+            "the outbox \(path) has format \(found), but this program supports formats to \(supported); update it"
+        case .fileSystem(let operation, let path, let errno):
+            "\(operation) \(path): \(String(cString: strerror(errno)))"
+        case .closed: "the outbox is closed"
+        case .database(let code, let message): "SQLite error \(code): \(message)"
+        }
+    }
+}
+
+extension DraftFault: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .method(let method): "the method \(method) does not fit the edit; expected PUT, PATCH, DELETE or POST"
+        case .reservedField(let name):
+            "the field \(name) is not allowed in a change; use a credential, a base or an idempotency key instead"
+        case .malformedField(let name): "the field \"\(name)\" is not a valid field name with a valid value"
+        case .missingBody: "the change has no body"
+        case .unexpectedBody: "a DELETE has no body"
+        case .deletesAbsent: "a DELETE needs the version that its author saw, or the base \"blind\""
+        case .postWithBase: "a POST has no base; use \"blind\""
+        case .squash(let reason): "the changes cannot become one: \(reason)"
+        case .revert(let reason): "the change cannot be reverted: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// An error of the outbox. No case knows HTTP statuses of the API.
+package enum OutboxError: Error, Hashable, Sendable {
+    case invalid(DraftFault)
+    case changeTooLarge(limit: Int)
+    case tooManyChanges(namespace: String, limit: Int)
+    case tooManyBytes(namespace: String, limit: Int64)
+    /// The caller used the key for another payload. `change` is the id of that change.
+    case keyReused(change: Change.ID)
+    case noChange(Change.ID)
+    case noCredential(String)
+    /// The disk is full. The store has not kept any part of the transaction.
+    case noSpace
+    /// Another process, or another store of this process, has the file open.
+    case inUse(path: String)
+    case damaged(path: String, reason: String)
+    case foreignFile(path: String)
+    case newerFormat(path: String, found: Int, supported: Int)
+    case fileSystem(operation: String, path: String, errno: Int32)
+    case closed
+    /// SQLite's extended result code and its message.
+    case database(code: Int32, message: String)
+}
+
+/// The reason why a draft is not a valid change.
+package enum DraftFault: Hashable, Sendable {
+    /// The method does not fit the kind of edit.
+    case method(String)
+    /// The outbox itself writes the field, or the field would carry a secret into the database.
+    case reservedField(String)
+    /// The name is not a token, or the value has a control character (RFC 9110 §5.5).
+    case malformedField(String)
+    case missingBody
+    case unexpectedBody
+    /// A DELETE needs the version that its author saw, or `blind`.
+    case deletesAbsent
+    /// A POST has no base.
+    case postWithBase
+    case squash(String)
+    case revert(String)
+}

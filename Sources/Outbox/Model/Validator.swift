@@ -1,0 +1,83 @@
+import Primitives
+
+/// A strong entity tag (RFC 9110 §8.8.3) that is safe in `If-Match`.
+///
+/// A strong tag is not enough. Some servers derive the tag from a modification time in whole seconds, so two versions
+/// within one second share a tag, and the tag of a read body can belong to a newer version. ``Soundness`` decides
+/// whether a tag has outlived this second.
+package struct Validator: Hashable, Sendable {
+    /// The field value, with its quotes.
+    package let etag: String
+
+    /// `nil` for a weak tag (`W/"…"`), and for a text that is not an entity tag.
+    package init?(strong etag: String) {
+        let bytes = Array(etag.utf8)
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
+        // etagc (RFC 9110 §8.8.3): every visible character except the quote, and bytes above ASCII.
+        guard bytes[1..<bytes.count - 1].allSatisfy({ $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }) else {
+            return nil
+        }
+        self.etag = etag
+    }
+
+    /// Whether the tag looks like a digest of the content, with at least 128 bits in hexadecimal, as those of Radicale
+    /// and Xandikos. Two versions never share such a tag, not even within one second.
+    package var isDigest: Bool {
+        let digits = etag.utf8.dropFirst().dropLast()
+        return digits.count >= 32
+            && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
+    }
+}
+
+/// The fields of an answer to GET that decide whether its entity tag is safe in `If-Match`.
+package struct ReadMark: Hashable, Sendable {
+    /// The field value; `nil` without the field.
+    package var etag: String?
+    package var lastModified: Timestamp?
+    package var date: Timestamp?
+    package var digest: BodyDigest
+    /// The instant of this process's clock at which the answer was complete.
+    package var received: Timestamp
+
+    package init(
+        etag: String?, lastModified: Timestamp?, date: Timestamp?, digest: BodyDigest, received: Timestamp
+    ) {
+        self.etag = etag
+        self.lastModified = lastModified
+        self.date = date
+        self.digest = digest
+        self.received = received
+    }
+}
+
+/// Whether a version that was read can be named in `If-Match`.
+package enum Soundness: Hashable, Sendable {
+    case sound(Validator)
+    /// The version may be younger than the resolution of its tag. The resource must be read again after
+    /// ``Soundness/settling``.
+    case unsettled
+    /// The origin has no usable tag for this version. Only digests tell versions apart, and a write is unguarded.
+    case missing
+
+    /// The least distance between `Last-Modified` and `Date` of a settled version.
+    package static let resolution: Duration = .seconds(2)
+    /// The pause before an unsettled version is read again. Apache's tags and wsgidav's tags are right after it.
+    package static let settling: Duration = .milliseconds(2200)
+
+    /// - Parameter earlier: an earlier read of the resource by this process. The same digest at least ``resolution``
+    ///   earlier proves that the version is settled, also at an origin with a `Last-Modified` that is always the
+    ///   present.
+    package init(of mark: ReadMark, after earlier: ReadMark? = nil) {
+        let validator = mark.etag.flatMap(Validator.init(strong:))
+        if let modified = mark.lastModified, (mark.date ?? mark.received) - modified < Self.resolution {
+            guard let earlier, earlier.digest == mark.digest, mark.received - earlier.received >= Self.resolution else {
+                self = .unsettled
+                return
+            }
+            // A tag that differs although the body is the same names the answer, not the version.
+            self = earlier.etag == mark.etag ? validator.map(Soundness.sound) ?? .missing : .missing
+            return
+        }
+        self = validator.map(Soundness.sound) ?? .missing
+    }
+}

@@ -1,0 +1,106 @@
+import GRDB
+
+/// The tables of `outbox.sqlite`.
+///
+/// | table | a row is |
+/// |---|---|
+/// | `changes` | a change without its bodies |
+/// | `bodies` | a body of a change: `base`, `ours`, `patch` or `theirs` |
+/// | `credentials` | a named set of secret fields |
+///
+/// Bodies have a table of their own, because SQLite writes a whole row when a column changes, and a change takes about
+/// four states. States and policies are words, so that a person can read the file with any SQLite tool. Rows reference
+/// no other database.
+///
+/// The indexes: `changesByState` for the limits, listings and metrics of a namespace; `changesByKey` for the view of a
+/// resource; `changesByCallerKey` for repeated requests; `changesByEnd` for pruning.
+enum OutboxSchema {
+    /// `PRAGMA user_version`. Each element of ``migrations`` leads from one format to the next.
+    static var format: Int { migrations.count }
+    /// `PRAGMA application_id`: "LdOx".
+    static let application = 0x4C64_4F78
+
+    static let migrations = [first]
+
+    /// Creates missing tables, and brings an older file to the present format in a single transaction. Throws
+    /// ``OutboxError/foreignFile(path:)`` and ``OutboxError/newerFormat(path:found:supported:)`` without a change.
+    static func prepare(_ db: Database, path: String) throws {
+        let found = try check(db, path: path)
+        guard found < format else { return }
+        try db.inTransaction(.immediate) {
+            for migration in migrations[found...] { try db.execute(sql: migration) }
+            try db.execute(sql: "PRAGMA application_id = \(application); PRAGMA user_version = \(format)")
+            return .commit
+        }
+    }
+
+    /// Returns the format of the file; 0 for an empty file.
+    static func check(_ db: Database, path: String) throws -> Int {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        let owner = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let isEmpty = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") == 0
+        guard owner == application || (isEmpty && owner == 0 && found == 0) else {
+            throw OutboxError.foreignFile(path: path)
+        }
+        guard found <= format else {
+            throw OutboxError.newerFormat(path: path, found: found, supported: format)
+        }
+        return found
+    }
+
+    private static let first = """
+        CREATE TABLE changes (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          namespace TEXT NOT NULL,
+          caller TEXT NOT NULL,
+          lane TEXT,
+          method TEXT NOT NULL,
+          url TEXT NOT NULL,
+          canonicalURL TEXT NOT NULL,
+          key TEXT NOT NULL,
+          origin TEXT NOT NULL,
+          fields TEXT NOT NULL,
+          edit TEXT NOT NULL,
+          base TEXT NOT NULL,
+          baseTag TEXT,
+          baseDigest BLOB,
+          rewrittenBase BLOB,
+          oursDigest BLOB,
+          theirsTag TEXT,
+          theirsDigest BLOB,
+          onConflict TEXT NOT NULL,
+          onUncertain TEXT NOT NULL,
+          expires INTEGER,
+          callerKey TEXT,
+          payload BLOB,
+          credential TEXT,
+          created INTEGER NOT NULL,
+          state TEXT NOT NULL,
+          attempts INTEGER NOT NULL,
+          problem TEXT,
+          problemStatus INTEGER,
+          nextAttempt INTEGER,
+          mayBeApplied INTEGER NOT NULL,
+          isUnguarded INTEGER NOT NULL,
+          byteCount INTEGER NOT NULL,
+          ended INTEGER
+        );
+        CREATE INDEX changesByState ON changes(namespace, state, byteCount);
+        CREATE INDEX changesByKey ON changes(namespace, key);
+        CREATE UNIQUE INDEX changesByCallerKey ON changes(caller, callerKey) WHERE callerKey IS NOT NULL;
+        CREATE INDEX changesByEnd ON changes(namespace, ended) WHERE ended IS NOT NULL;
+        CREATE TABLE bodies (
+          change INTEGER NOT NULL REFERENCES changes(id) ON DELETE CASCADE,
+          role TEXT NOT NULL,
+          body BLOB NOT NULL,
+          PRIMARY KEY (change, role)
+        );
+        CREATE TABLE credentials (
+          namespace TEXT NOT NULL,
+          name TEXT NOT NULL,
+          origins TEXT NOT NULL,
+          fields TEXT NOT NULL,
+          PRIMARY KEY (namespace, name)
+        );
+        """
+}

@@ -1,0 +1,293 @@
+import Primitives
+
+@testable import Outbox
+
+/// A random history of authors, a rival writer, an origin with faults, kills and full disks. ``problems`` lists the
+/// broken promises.
+///
+/// Every write sets one field to a value that occurs once in the whole history, so the log of effects tells which edit
+/// was applied, how often, and over which value.
+final class OutboxSimulation {
+    private struct Authored {
+        var url: String
+        var field: String
+        var value: String
+        var lane: String
+    }
+
+    private(set) var problems: [String] = []
+    private(set) var merges = 0
+    private(set) var conflicts = 0
+    private(set) var lostAnswers = 0
+    private(set) var kills = 0
+    private let shell: Shell
+    private let origin: FakeOrigin
+    private var random: Generator
+    private var edits: [Change.ID: Authored] = [:]
+    private var postIDs: [Change.ID] = []
+    /// The decisions after which a change may have one more effect.
+    private var decisions: [Change.ID: Int] = [:]
+    private var nextValue = 0
+    /// Requests of killed processes and lost connections, which may still reach the origin.
+    private var late: [SendOrder] = []
+    private var isFaulty = true
+    private let urls = (0..<4).map { "https://origin\($0 % 2).example/\($0)" }
+    private let fields = ["a", "b", "c"]
+
+    init(seed: UInt64) {
+        random = Generator(seed: seed)
+        shell = Shell(seed: seed ^ 0xFFFF)
+        origin = FakeOrigin(hasSecondTags: seed % 2 == 0)
+        for url in urls.dropLast() {
+            origin.write(url, FlatObject(["a": "a0", "b": "b0", "c": "c0"]).bytes, by: nil, at: shell.now)
+        }
+        shell.now = shell.now + .seconds(10)
+    }
+
+    var accepted: Int { edits.count + postIDs.count }
+    var effects: Int { origin.log.filter { $0.change != nil }.count }
+
+    func run(steps: Int) {
+        for _ in 0..<steps where problems.isEmpty {
+            step()
+            checkFlights()
+        }
+        isFaulty = false
+        shell.isDiskFull = false
+        for _ in 0..<20_000 where problems.isEmpty && shell.rows.values.contains(where: { !$0.state.isEnded }) {
+            settle()
+            checkFlights()
+        }
+        checkEnd()
+    }
+
+    private func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
+
+    private func step() {
+        shell.now = shell.now + .milliseconds(Int.random(in: 0...700, using: &random))
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0...2: author()
+        case 3: rival()
+        case 4: if chance(1, of: 6) { kill() }
+        case 5: shell.sleep()
+        case 6: if chance(1, of: 2) { decide() }
+        case 7: shell.isDiskFull = chance(1, of: 10)
+        case 8: deliverLate()
+        case 9: if chance(1, of: 8) { cancel() }
+        case 10: if chance(1, of: 4) { post() }
+        default: serve()
+        }
+    }
+
+    /// One step of a time without faults.
+    private func settle() {
+        deliverLate()
+        if shell.reads.isEmpty && shell.sends.isEmpty {
+            decide()
+            shell.sleep()
+        }
+        serve()
+    }
+
+    // MARK: - Writers
+
+    private func freshValue(_ field: String) -> String {
+        nextValue += 1
+        return "\(field)\(nextValue)"
+    }
+
+    /// An author edits the body that the view shows: the remote one with the pending changes.
+    private func author() {
+        let url = urls.randomElement(using: &random)!
+        let pending = shell.rows.values.filter { !$0.state.isEnded && $0.draft.target.url == url }
+            .sorted { $0.id < $1.id }
+        let remote = origin.resources[url]?.body
+        let seen = pending.last?.draft.ours ?? remote
+        let field = fields.randomElement(using: &random)!
+        let value = freshValue(field)
+        let ours = (seen.map { FlatObject($0) } ?? FlatObject([:])).setting(field, value)
+        guard
+            var draft = try? ChangeDraft.put(
+                String(decoding: ours.bytes, as: UTF8.self), on: seen.map { String(decoding: $0, as: UTF8.self) },
+                at: url, etag: nil)
+        else { return }
+        if pending.isEmpty, seen != nil {
+            // The cache knows the tag as the look would find it.
+            let mark = origin.get(url, at: shell.now).mark
+            if case .sound(let validator) = Soundness(of: mark) {
+                draft.base = .version(ResourceVersion(body: seen!, validator: validator))
+            }
+        }
+        if chance(1, of: 30) { draft.expires = shell.now + .seconds(20) }
+        let id = shell.accept(draft)
+        edits[id] = Authored(url: url, field: field, value: value, lane: draft.laneName)
+    }
+
+    private func post() {
+        nextValue += 1
+        let key = chance(1, of: 2) ? "k\(nextValue)" : nil
+        guard let draft = try? ChangeDraft.post("p\(nextValue)", key: key) else { return }
+        postIDs.append(shell.accept(draft))
+    }
+
+    private func rival() {
+        let url = urls.randomElement(using: &random)!
+        let field = fields.randomElement(using: &random)!
+        let body = origin.resources[url].map { FlatObject($0.body) } ?? FlatObject([:])
+        origin.write(url, body.setting(field, freshValue(field)).bytes, by: nil, at: shell.now)
+    }
+
+    // MARK: - The network
+
+    private func serve() {
+        let isRead = shell.sends.isEmpty || (!shell.reads.isEmpty && Bool.random(using: &random))
+        if isRead { serveRead() } else { serveSend() }
+    }
+
+    private func serveRead() {
+        guard !shell.reads.isEmpty else { return }
+        let order = shell.reads.remove(at: Int.random(in: 0..<shell.reads.count, using: &random))
+        if isFaulty, chance(1, of: 10) { return shell.step(.readFailed(order.flight)) }
+        var answer = origin.get(order.url, at: shell.now)
+        if isFaulty, chance(1, of: 12) { answer.status = 503 }
+        shell.step(.readAnswered(order.flight, answer))
+    }
+
+    private func serveSend() {
+        guard !shell.sends.isEmpty else { return }
+        let order = shell.sends.remove(at: Int.random(in: 0..<shell.sends.count, using: &random))
+        if shell.stateWhenSent.last != .sending { problems.append("a request went out before its state was durable") }
+        guard isFaulty, chance(4, of: 10) else { return respond(order, apply(order)) }
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: shell.step(.sendFailed(order.flight, .notSent))
+        case 1: respond(order, SendAnswer(status: 429, retryAfter: chance(1, of: 2) ? .seconds(3) : nil))
+        case 2: respond(order, SendAnswer(status: 500))
+        case 3:
+            // A proxy gives up, and the request arrives later.
+            lostAnswers += 1
+            if order.method == "PUT" { late.append(order) }
+            respond(order, SendAnswer(status: 504))
+        case 4:
+            lostAnswers += 1
+            _ = apply(order)
+            shell.step(.sendFailed(order.flight, .unknown))
+        default:
+            lostAnswers += 1
+            _ = apply(order)
+            respond(order, SendAnswer(status: 503, retryAfter: chance(1, of: 3) ? .seconds(2) : nil))
+        }
+    }
+
+    private func respond(_ order: SendOrder, _ answer: SendAnswer) { shell.step(.sendAnswered(order.flight, answer)) }
+
+    private func deliverLate() {
+        guard !late.isEmpty else { return }
+        _ = apply(late.removeFirst())
+    }
+
+    private func kill() {
+        kills += 1
+        for order in shell.sends {
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: _ = apply(order)
+            case 1: if order.method == "PUT" { late.append(order) }
+            default: break
+            }
+        }
+        shell.kill()
+    }
+
+    /// Lets a request arrive, and checks its effect.
+    private func apply(_ order: SendOrder) -> SendAnswer {
+        let count = origin.log.count
+        let answer = origin.take(order, at: shell.now)
+        guard origin.log.count > count, let effect = origin.log.last, let edit = edits[order.flight.change] else {
+            return answer
+        }
+        let before = effect.before.map { FlatObject($0).members } ?? [:]
+        let after = FlatObject(effect.after).members
+        let base = shell.rows[order.flight.change]!.draft.base.version?.body.map { FlatObject($0).members } ?? [:]
+        for field in fields where before[field] != after[field] {
+            if field != edit.field {
+                problems.append("change \(order.flight.change) has lost \(field)=\(before[field] ?? "-")")
+            } else if before[field] != base[field] {
+                problems.append("change \(order.flight.change) replaced the unseen \(before[field] ?? "-")")
+            }
+        }
+        if order.content.bytes != shell.rows[order.flight.change]!.draft.ours { merges += 1 }
+        let applied = origin.log.filter { $0.change == order.flight.change }.count
+        if applied > 1 + decisions[order.flight.change, default: 0] {
+            problems.append("change \(order.flight.change) was applied \(applied) times")
+        }
+        return answer
+    }
+
+    // MARK: - Callers
+
+    private func decide() {
+        guard let held = shell.rows.values.filter({ $0.state.stopsLane }).min(by: { $0.id < $1.id }) else { return }
+        guard let edit = edits[held.id] else {
+            // The operator looks into the origin's log.
+            shell.step(origin.posts.contains(held.id) ? .resolve(held.id, .theirs) : .retry(held.id))
+            return
+        }
+        guard held.state == .conflict else { return problems.append("change \(held.id) is \(held.state)") }
+        conflicts += 1
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: shell.step(.retry(held.id))
+        case 1: shell.step(.resolve(held.id, .theirs))
+        default:
+            decisions[held.id, default: 0] += 1
+            let theirs = held.theirs?.body.map { FlatObject($0) } ?? FlatObject([:])
+            shell.step(.resolve(held.id, .body(theirs.setting(edit.field, edit.value).bytes)))
+        }
+    }
+
+    private func cancel() {
+        guard let id = shell.rows.values.filter({ !$0.state.isEnded }).map(\.id).sorted().randomElement(using: &random)
+        else { return }
+        shell.step(.cancel(id))
+    }
+
+    // MARK: - Promises
+
+    private func checkFlights() {
+        // The machine has given up the other flights; their answers have no effect.
+        let flights = (shell.reads.map(\.flight) + shell.sends.map(\.flight))
+            .filter { shell.machine.lane(of: $0) != nil }
+        let lanes = flights.map { shell.rows[$0.change]!.draft.laneName }
+        if Set(lanes).count != lanes.count { problems.append("two changes of a lane are under way") }
+        if shell.machine.hosts.values.contains(where: { !(0...2).contains($0.flights) }) {
+            problems.append("an origin has too many requests")
+        }
+    }
+
+    private func checkEnd() {
+        for (id, edit) in edits.sorted(by: { $0.key < $1.key }) {
+            let change = shell.rows[id]!
+            if !change.state.isEnded { problems.append("change \(id) is still \(change.state)") }
+            let effects = origin.log.filter { $0.change == id }
+            let hasEffect = effects.contains { FlatObject($0.after).members[edit.field] == edit.value }
+            if change.state == .done, !hasEffect { problems.append("change \(id) is done but was lost") }
+            if change.state != .done, hasEffect, !change.mayBeApplied {
+                problems.append("change \(id) hides its effect")
+            }
+        }
+        for lane in Set(edits.values.map(\.lane)) {
+            var firsts: [Change.ID] = []
+            for case let id? in origin.log.map(\.change) where edits[id]?.lane == lane && !firsts.contains(id) {
+                firsts.append(id)
+            }
+            if firsts != firsts.sorted() { problems.append("the order of the lane \(lane) is \(firsts)") }
+        }
+        for id in postIDs {
+            let change = shell.rows[id]!
+            let count = origin.posts.filter { $0 == id }.count
+            if count > 1 || (change.state == .done && count != 1) {
+                problems.append("POST \(id) is \(change.state) and had \(count) effects")
+            }
+        }
+        if shell.machine.flightCount != 0 { problems.append("\(shell.machine.flightCount) places are not free") }
+        if !shell.machine.lanes.isEmpty { problems.append("an ended lane is kept") }
+    }
+}

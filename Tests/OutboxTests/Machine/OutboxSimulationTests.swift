@@ -1,0 +1,36 @@
+import Testing
+
+@testable import Outbox
+
+struct OutboxSimulationTests {
+    @Test("No edit is lost, applied twice or overtaken in random histories, and every change ends")
+    func randomHistories() {
+        let first = UInt64.random(in: 0...1_000_000)
+        print("OutboxSimulationTests: seeds from \(first)")
+        check(first..<first + 20)
+    }
+
+    @Test("The same holds in histories that are the same in each run")
+    func fixedHistories() {
+        check(0..<20)
+    }
+
+    private func check(_ seeds: Range<UInt64>) {
+        var (accepted, effects, merges, conflicts, lost, kills) = (0, 0, 0, 0, 0, 0)
+        for seed in seeds {
+            let simulation = OutboxSimulation(seed: seed)
+            simulation.run(steps: 600)
+            #expect(simulation.problems.isEmpty, "seed \(seed)")
+            accepted += simulation.accepted
+            effects += simulation.effects
+            merges += simulation.merges
+            conflicts += simulation.conflicts
+            lost += simulation.lostAnswers
+            kills += simulation.kills
+        }
+        print("\(accepted) changes, \(effects) effects, \(merges) merges, \(conflicts) conflicts")
+        print("\(lost) lost answers, \(kills) kills")
+        // The histories reach the cases that they are made for.
+        #expect(accepted > 1000 && effects > 500 && merges > 50 && conflicts > 50 && lost > 50 && kills > 20)
+    }
+}

@@ -1,0 +1,70 @@
+import Primitives
+import Testing
+
+@testable import Outbox
+
+struct SoundnessTests {
+    private let now = Timestamp(seconds: 1_800_000_000)
+
+    private func mark(
+        _ etag: String?, modified: Duration?, received: Duration = .zero, body: [UInt8] = [1], hasDate: Bool = true
+    ) -> ReadMark {
+        ReadMark(
+            etag: etag, lastModified: modified.map { now - $0 }, date: hasDate ? now : nil,
+            digest: BodyDigest(of: body), received: now + received)
+    }
+
+    @Test(
+        "Only a strong entity tag with quotes is a validator",
+        arguments: ["W/\"1\"", "1", "\"", "\"a\"b\"", "\"a b\"", ""])
+    func weakTags(_ text: String) {
+        #expect(Validator(strong: text) == nil)
+    }
+
+    @Test("A version is sound from two seconds after its modification, by the clock of the origin")
+    func distance() throws {
+        let validator = try #require(Validator(strong: "\"1\""))
+        #expect(Soundness(of: mark("\"1\"", modified: .seconds(2))) == .sound(validator))
+        #expect(Soundness(of: mark("\"1\"", modified: .milliseconds(1999))) == .unsettled)
+        #expect(Soundness(of: mark("\"1\"", modified: .seconds(-5))) == .unsettled)
+        #expect(Soundness(of: mark("\"1\"", modified: nil)) == .sound(validator))
+        #expect(Soundness(of: mark("\"1\"", modified: .seconds(2), hasDate: false)) == .sound(validator))
+    }
+
+    @Test("A weak or missing tag becomes strong by waiting only within the first seconds")
+    func missing() {
+        for etag in ["W/\"1\"", nil] {
+            #expect(Soundness(of: mark(etag, modified: .seconds(2))) == .missing)
+            #expect(Soundness(of: mark(etag, modified: .seconds(1))) == .unsettled)
+        }
+    }
+
+    @Test("The same body two seconds later is settled, also when Last-Modified is always the present")
+    func repeated() throws {
+        let validator = try #require(Validator(strong: "\"1\""))
+        let first = mark("\"1\"", modified: .zero)
+        #expect(Soundness(of: mark("\"1\"", modified: .zero, received: .seconds(2)), after: first) == .sound(validator))
+        #expect(Soundness(of: mark("\"1\"", modified: .zero, received: .seconds(1)), after: first) == .unsettled)
+        let other = mark("\"1\"", modified: .zero, received: .seconds(9), body: [2])
+        #expect(Soundness(of: other, after: first) == .unsettled)
+        // A tag of the answer, not of the version.
+        #expect(Soundness(of: mark("\"2\"", modified: .zero, received: .seconds(9)), after: first) == .missing)
+    }
+
+    @Test("Only a tag of at least 32 hexadecimal digits counts as a digest")
+    func digestTags() {
+        let digits = String(repeating: "a1", count: 16)
+        #expect(Validator(strong: "\"\(digits)\"")?.isDigest == true)
+        #expect(Validator(strong: "\"\(digits.dropLast())\"")?.isDigest == false)
+        #expect(Validator(strong: "\"\(digits)-1\"")?.isDigest == false)
+    }
+
+    @Test("The pauses have full jitter from zero to a quarter of an hour")
+    func backoff() {
+        #expect(Backoff.delay(failures: 1, jitter: 1) == .seconds(1))
+        #expect(Backoff.delay(failures: 4, jitter: 1) == .seconds(8))
+        #expect(Backoff.delay(failures: 500, jitter: 1) == .seconds(900))
+        #expect(Backoff.delay(failures: 500, jitter: 0) == .zero)
+        #expect(Backoff.pause(.zero) == .seconds(1) && Backoff.pause(.seconds(1_000_000)) == .seconds(86_400))
+    }
+}

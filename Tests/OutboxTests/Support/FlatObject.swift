@@ -1,0 +1,38 @@
+@testable import Outbox
+
+/// A stand-in for JSON objects in tests: `a=1&b=2`. Members are in the order of their names.
+struct FlatObject: Hashable {
+    var members: [String: String]
+
+    init(_ members: [String: String]) { self.members = members }
+
+    init(_ bytes: [UInt8]) {
+        let pairs = String(decoding: bytes, as: UTF8.self).split(separator: "&").map { $0.split(separator: "=") }
+        members = Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), String($0[1])) })
+    }
+
+    var bytes: [UInt8] {
+        Array(members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&").utf8)
+    }
+
+    func setting(_ name: String, _ value: String) -> FlatObject {
+        var copy = self
+        copy.members[name] = value
+        return copy
+    }
+
+    /// Merges member by member. Without a base, two different objects clash.
+    static func merge(_ order: MergeOrder) -> MergeResult {
+        let (ours, theirs) = (FlatObject(order.ours).members, FlatObject(order.theirs).members)
+        guard let base = order.base.map({ FlatObject($0).members }) else {
+            return ours == theirs ? .equalsTheirs : .clash
+        }
+        var merged = theirs
+        for name in Set(base.keys).union(ours.keys).union(theirs.keys) {
+            if ours[name] == base[name] || ours[name] == theirs[name] { continue }
+            guard theirs[name] == base[name] else { return .clash }
+            merged[name] = ours[name]
+        }
+        return merged == theirs ? .equalsTheirs : .clean(body: FlatObject(merged).bytes, patch: nil)
+    }
+}

@@ -1,0 +1,157 @@
+import Primitives
+
+@testable import Outbox
+
+/// A shell of the machine without a network: rows in a dictionary, which survive ``kill()``, and requests that wait
+/// until the test answers them.
+final class Shell {
+    var machine = OutboxMachine()
+    var rows: [Change.ID: Change] = [:]
+    var now = Timestamp(seconds: 1_800_000_000)
+    var random: Generator
+    var reads: [ReadOrder] = []
+    var sends: [SendOrder] = []
+    var published: [ChangeSummary] = []
+    var dropped: [Change.ID] = []
+    var refusals: [Refusal] = []
+    var merges: [MergeOrder] = []
+    var wake: Timestamp?
+    /// Whether the store fails.
+    var isDiskFull = false
+    /// The state that the store last committed when a request was ordered.
+    var stateWhenSent: [ChangeState] = []
+    private var nextID: Change.ID = 1
+
+    init(seed: UInt64 = 1) { random = Generator(seed: seed) }
+
+    @discardableResult
+    func accept(_ draft: ChangeDraft) -> Change.ID {
+        let change = Change(id: nextID, draft: draft, created: now)
+        nextID += 1
+        rows[change.id] = change
+        step(.accepted(change.summary))
+        return change.id
+    }
+
+    func step(_ event: OutboxEvent) {
+        var events = [event]
+        while !events.isEmpty {
+            for action in machine.step(events.removeFirst(), now: now, random: &random) {
+                if let answer = perform(action) { events.append(answer) }
+            }
+        }
+    }
+
+    private func perform(_ action: OutboxAction) -> OutboxEvent? {
+        switch action {
+        case .load(let id): return .loaded(id, rows[id])
+        case .commit(let changes):
+            if isDiskFull { return .commitFailed(changes.map(\.id)) }
+            for change in changes { rows[change.id] = change }
+            return .committed(changes.map(\.id))
+        case .read(let order): reads.append(order)
+        case .merge(let order):
+            merges.append(order)
+            return .merged(order.flight, FlatObject.merge(order))
+        case .send(let order):
+            stateWhenSent.append(rows[order.flight.change]!.state)
+            sends.append(order)
+        case .wake(let date): wake = date
+        case .publish(let summary): published.append(summary)
+        case .dropFromView(let summary): dropped.append(summary.id)
+        case .noteRewrite(let note):
+            for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
+                rows[id]!.rewrittenBase = note.stored
+            }
+        case .refuse(_, let refusal): refusals.append(refusal)
+        }
+        return nil
+    }
+
+    /// Ends the process without notice, and starts the next one.
+    func kill() {
+        machine = OutboxMachine()
+        reads = []
+        sends = []
+        wake = nil
+        step(.restarted(rows.values.filter { !$0.state.isEnded }.map(\.summary)))
+    }
+
+    /// Moves the clock to the date that the machine waits for.
+    func sleep() {
+        guard let wake else { return }
+        now = max(now, wake)
+        step(.timer)
+    }
+
+    // MARK: - Answers
+
+    /// Answers the oldest GET. The resource was last changed long ago unless `modified` is given.
+    func read(_ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil) {
+        let order = reads.removeFirst()
+        let bytes = Array(body.utf8)
+        let mark = ReadMark(
+            etag: etag, lastModified: modified ?? now - .seconds(3600), date: now, digest: BodyDigest(of: bytes),
+            received: now)
+        step(.readAnswered(order.flight, ReadAnswer(status: status, body: bytes, mark: mark)))
+    }
+
+    /// Answers the oldest request of a change.
+    func answer(_ status: Int, etag: String? = nil, location: String? = nil, retryAfter: Duration? = nil) throws {
+        let order = sends.removeFirst()
+        let answer = SendAnswer(
+            status: status, etag: etag, location: try location.map { try CanonicalURL($0) }, retryAfter: retryAfter)
+        step(.sendAnswered(order.flight, answer))
+    }
+
+    func loseAnswer() { step(.sendFailed(sends.removeFirst().flight, .unknown)) }
+
+    func state(_ id: Change.ID) -> ChangeState { rows[id]!.state }
+    func problem(_ id: Change.ID) -> ChangeProblem.Kind? { rows[id]!.problem?.kind }
+}
+
+extension ChangeDraft {
+    /// A PUT to a resource that its author saw as `base` under the tag `"1"`; `nil`: the author saw no resource.
+    static func put(
+        _ ours: String, on base: String?, at url: String = "https://origin.example/a", etag: String? = "\"1\""
+    ) throws -> ChangeDraft {
+        let version = base.map {
+            ResourceVersion(body: Array($0.utf8), validator: etag.flatMap(Validator.init(strong:)))
+        }
+        return ChangeDraft(
+            namespace: "n", caller: "c", target: try .sample(url), method: "PUT", edit: .replace,
+            ours: Array(ours.utf8), base: version.map(Base.version) ?? .absent)
+    }
+
+    static func delete(_ base: String, at url: String = "https://origin.example/a") throws -> ChangeDraft {
+        var draft = try put("", on: base, at: url)
+        draft.method = "DELETE"
+        draft.edit = .delete
+        draft.ours = nil
+        return draft
+    }
+
+    static func post(_ body: String, key: String? = nil, at url: String = "https://origin.example/p") throws
+        -> ChangeDraft
+    {
+        var draft = try put(body, on: nil, at: url)
+        draft.method = "POST"
+        draft.edit = .post
+        draft.base = .blind
+        draft.callerKey = key.map { CallerKey($0, payload: BodyDigest(of: Array(body.utf8))) }
+        return draft
+    }
+
+    func with(_ change: (inout ChangeDraft) -> Void) -> ChangeDraft {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+extension ChangeTarget {
+    static func sample(_ text: String) throws -> ChangeTarget {
+        let url = try CanonicalURL(text)
+        return ChangeTarget(url, key: url.string)
+    }
+}
