@@ -84,7 +84,8 @@ struct GenerationTests {
             #expect(try await cache.sweep() == 0)
             for number in 0..<80 { try await cache.store(longText(40_000, "\(number)"), key: "k\(number)") }
             for filter in [
-                EntryFilter.all, EntryFilter(state: .stale), EntryFilter(host: "h.example"), EntryFilter(kind: .download),
+                EntryFilter.all, EntryFilter(state: .stale), EntryFilter(host: "h.example"),
+                EntryFilter(kind: .download),
                 EntryFilter(prefix: "https://h"), EntryFilter(tag: "t"),
             ] {
                 _ = try await cache.remove(matching: filter)

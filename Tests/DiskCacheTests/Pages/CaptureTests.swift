@@ -231,7 +231,8 @@ struct CaptureTests {
         try await fixture.withCache { cache async throws in
             try await cache.store("kept", key: "k")
             try cache.writer.perform { context in
-                try context.index.db.execute(sql: "DROP TABLE captures; DROP TABLE uses")
+                try context.index.db.execute(
+                    sql: "DROP TABLE captures; DROP TABLE uses; DROP TABLE holders; DROP TABLE holds")
                 try context.index.db.execute(sql: "PRAGMA user_version = 6")
             }
         }

@@ -3,7 +3,9 @@ import GRDB
 /// The tables `holders` and `holds`. An entry is held as long as a holder holds it.
 extension IndexWriter {
     func holder(named name: String) throws -> (id: Int64, generation: Int64)? {
-        try db.cachedStatement(sql: "SELECT id, generation FROM holders WHERE name = ?").first([name]) { ($0[0], $0[1]) }
+        try db.cachedStatement(sql: "SELECT id, generation FROM holders WHERE name = ?").first([name]) {
+            ($0[0], $0[1])
+        }
     }
 
     /// Returns the id of the holder, which gets the number of its new generation.
@@ -48,6 +50,7 @@ extension IndexWriter {
     }
 
     func isHeld(_ entry: Int64) throws -> Bool {
-        try db.cachedStatement(sql: "SELECT 1 FROM holds WHERE entry = ? LIMIT 1").first([entry]) { $0[0] as Int64 } != nil
+        try db.cachedStatement(sql: "SELECT 1 FROM holds WHERE entry = ? LIMIT 1").first([entry]) { $0[0] as Int64 }
+            != nil
     }
 }

@@ -35,7 +35,8 @@ import GRDB
 /// - `usesByResource`: whether a capture still uses a resource.
 /// - `holdsByEntry`: whether a holder still holds an entry.
 enum Schema {
-    /// `PRAGMA user_version`. Format 7 added the captures of pages, format 8 the holders. Builds before format 6 were never released.
+    /// `PRAGMA user_version`. Format 7 added the captures of pages, format 8 the holders. Builds before format 6 were
+    /// never released.
     static let format = 8
     static let firstFormat = 6
     private static let captureFormat = 7

@@ -1,0 +1,82 @@
+import Primitives
+
+/// Decides when requests to hosts may begin: a pure value, which all subscriptions of the server share.
+///
+/// ```swift
+/// switch pacer.take("news.example", PacingLimits(), at: now) {
+/// case .go: send()                    // and then pacer.ended("news.example")
+/// case .wait(until: let date): wake(at: date)
+/// }
+/// ```
+struct HostPacer: Sendable {
+    private struct Host: Sendable {
+        /// The requests that have not ended.
+        var running = 0
+        /// No request begins earlier: `minGap` after the last one, or later because of a pause.
+        var next: Timestamp
+        var pauseEnd: Timestamp?
+    }
+
+    enum Turn: Hashable, Sendable {
+        /// The request begins now; report its end with ``HostPacer/ended(_:)``.
+        case go
+        /// `nil`: when a running request of the host ends.
+        case wait(until: Timestamp?)
+    }
+
+    private var hosts: [String: Host] = [:]
+
+    /// The number of hosts with a running request, a gap or a pause.
+    var count: Int { hosts.count }
+
+    mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
+        var state = hosts[host] ?? Host(next: now)
+        if state.running >= limits.concurrency { return .wait(until: nil) }
+        // After a clock that went back, no gap is longer than its length.
+        if state.next > now, state.pauseEnd == nil { state.next = min(state.next, now + limits.gap) }
+        if state.next > now { return .wait(until: state.next) }
+        state.running += 1
+        state.next = now + limits.gap
+        state.pauseEnd = nil
+        hosts[host] = state
+        return .go
+    }
+
+    mutating func ended(_ host: String) {
+        hosts[host]?.running -= 1
+    }
+
+    /// The origin wants no request for some time, as with 429 or `Retry-After` (RFC 9110 §10.2.3); at most a day.
+    mutating func pause(_ host: String, for time: Duration, at now: Timestamp) {
+        let end = now + min(max(time, .zero), Self.longestPause)
+        var state = hosts[host] ?? Host(next: now)
+        guard end > state.next else { return }
+        (state.next, state.pauseEnd) = (end, end)
+        hosts[host] = state
+    }
+
+    /// The end of a host's pause; `nil` without one.
+    func pauseEnd(of host: String, at now: Timestamp) -> Timestamp? {
+        hosts[host]?.pauseEnd.flatMap { $0 > now ? $0 : nil }
+    }
+
+    /// The pauses, which must survive a restart.
+    func pauses(at now: Timestamp) -> [String: Timestamp] {
+        hosts.compactMapValues { $0.pauseEnd }.filter { $0.value > now }
+    }
+
+    /// Forgets hosts that need no pacing any more, so that the table does not grow for ever.
+    mutating func forget(at now: Timestamp) {
+        hosts = hosts.filter { $0.value.running > 0 || $0.value.next > now }
+    }
+
+    static let longestPause: Duration = .seconds(86_400)
+}
+
+/// The limits of a subscription for each host.
+struct PacingLimits: Hashable, Sendable {
+    /// The most requests at the same time.
+    var concurrency = 1
+    /// The shortest time between the beginnings of two requests.
+    var gap: Duration = .seconds(1)
+}

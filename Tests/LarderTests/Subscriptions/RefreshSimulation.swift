@@ -1,0 +1,171 @@
+import DiskCache
+import Primitives
+
+@testable import Larder
+
+/// A subscription, its origins and a clock that jumps from one event to the next. Each answer takes 100 ms.
+struct RefreshSimulation {
+    /// An answer for a member: the version of its body, or a failure.
+    enum Answer {
+        case version(Int)
+        case answer(MemberAnswer)
+    }
+
+    var machine: RefreshMachine
+    var pacer = HostPacer()
+    var limits = PacingLimits()
+    var now = Timestamp(seconds: 1_800_000_000)
+    var source: SourceAnswer
+    /// The answers by URL; other URLs have version 1.
+    var answers: [String: Answer] = [:]
+    /// The versions that readers get.
+    private(set) var held: [String: Int] = [:]
+    private var staged: [String: Int] = [:]
+    /// The requests with their times, in order.
+    private(set) var requests: [(date: Timestamp, url: String)] = []
+    private(set) var switches: [(date: Timestamp, held: Int, ends: Bool)] = []
+    private(set) var sourceDates: [Timestamp] = []
+    private(set) var dropCount = 0
+    private var running: [(end: Timestamp, key: String)] = []
+    var hasRoom = true
+    var lost: [String: GenerationSwitch.Loss] = [:]
+
+    init(_ urls: [String], _ rules: RefreshMachine.Rules) {
+        machine = RefreshMachine(rules, at: now)
+        source = .items(Self.items(urls), least: .zero)
+    }
+
+    static func items(_ urls: [String]) -> [WantedItem] {
+        urls.map { url in
+            let host = url.split(separator: "/")[1]
+            return WantedItem(url: url, key: .url(canonical: url), host: String(host))
+        }
+    }
+
+    static func urls(_ count: Int, hosts: Int = 1) -> [String] {
+        (0..<count).map { "http://h\($0 % hosts).example/\($0)" }
+    }
+
+    /// Runs until `time` has passed.
+    mutating func run(for time: Duration) {
+        let end = now + time
+        step()
+        while let next = nextDate(), next <= end {
+            now = max(next, now)
+            step()
+        }
+        now = end
+        step()
+    }
+
+    /// The server is down for some time: its requests are lost, and its clock goes on.
+    mutating func restart(after time: Duration) {
+        running = []
+        staged = [:]
+        pacer = HostPacer()
+        now = now + time
+        let members = machine.wanted.compactMap { machine.members[$0] }.map { member in
+            var member = member
+            member.step = .resting
+            return member
+        }
+        machine = RefreshMachine(machine.rules, members: members, sourceDue: machine.sourceDue)
+    }
+
+    mutating func requestRefresh() { perform(machine.handle(.refreshRequested, at: now)) }
+
+    private func nextDate() -> Timestamp? {
+        var dates = running.map(\.end)
+        if let date = machine.nextDate, date > now { dates.append(date) }
+        for key in machine.dueMembers(at: now) {
+            var copy = pacer
+            guard let host = machine.members[key]?.item.host else { continue }
+            if case .wait(let date?) = copy.take(host, limits, at: now) { dates.append(date) }
+        }
+        return dates.min()
+    }
+
+    private mutating func step() {
+        for (_, key) in running.filter({ $0.end <= now }) { answer(key) }
+        running.removeAll { $0.end <= now }
+        if machine.sourceIsDue(at: now) {
+            machine.beginSource()
+            sourceDates.append(now)
+            perform(machine.handle(.sourceAnswered(source), at: now))
+        }
+        perform(machine.handle(.time, at: now))
+        for key in machine.dueMembers(at: now) {
+            guard let item = machine.members[key]?.item, pacer.take(item.host, limits, at: now) == .go else { continue }
+            machine.begin(key)
+            requests.append((now, item.url))
+            running.append((now + .milliseconds(100), key))
+        }
+    }
+
+    private mutating func answer(_ key: String) {
+        guard let item = machine.members[key]?.item else { return }
+        pacer.ended(item.host)
+        let answer: MemberAnswer
+        switch answers[item.url] ?? .version(1) {
+        case .answer(let failure):
+            if case .failed(_, let pause?) = failure { pacer.pause(item.host, for: pause, at: now) }
+            answer = failure
+        case .version(let version):
+            if held[key] == version {
+                answer = .confirmed(EntryMetadata(ttl: .zero), least: .zero)
+            } else {
+                staged[key] = version
+                let metadata = EntryMetadata(ttl: .zero)
+                answer = .staged(digest: [], metadata, isChanged: held[key] != nil, least: .zero)
+            }
+        }
+        perform(machine.handle(.memberAnswered(key: key, answer), at: now))
+    }
+
+    private mutating func perform(_ actions: [RefreshMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .dropStage:
+                staged = [:]
+                dropCount += 1
+            case .publish(let kept, let changed, let ends):
+                guard hasRoom else {
+                    perform(machine.handle(.switchFailed(isRoom: true), at: now))
+                    continue
+                }
+                var next: [String: Int] = [:]
+                for key in kept { next[key] = held[key] }
+                for key in changed { next[key] = staged.removeValue(forKey: key) ?? held[key] }
+                for key in lost.keys { next[key] = nil }
+                if ends { staged = [:] }
+                held = next
+                switches.append((now, next.count, ends))
+                perform(machine.handle(.switched(lost: lost), at: now))
+            }
+        }
+    }
+
+    func version(_ url: String) -> Int? { held[CacheKey.url(canonical: url).text] }
+    func problem(_ url: String) -> MemberProblem? { machine.members[CacheKey.url(canonical: url).text]?.problem }
+
+    /// The most requests to one host within a second.
+    var busiestSecond: Int {
+        Dictionary(grouping: requests) { request in
+            "\(request.date.milliseconds / 1000) \(request.url.split(separator: "/")[1])"
+        }.values.map(\.count).max() ?? 0
+    }
+
+    /// The shortest time between two requests to one host.
+    var shortestGap: Duration {
+        var last: [Substring: Timestamp] = [:]
+        var shortest: Duration = .seconds(1_000_000)
+        for (date, url) in requests {
+            let host = url.split(separator: "/")[1]
+            if let before = last[host] { shortest = min(shortest, date - before) }
+            last[host] = date
+        }
+        return shortest
+    }
+
+    mutating func forgetRequests() { (requests, switches, sourceDates) = ([], [], []) }
+}

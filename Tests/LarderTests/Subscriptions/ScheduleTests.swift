@@ -1,0 +1,96 @@
+import Primitives
+import Testing
+
+@testable import Larder
+
+@Suite("The schedule of refreshes")
+struct ScheduleTests {
+    private let start = Timestamp(seconds: 1_800_000_000)
+
+    @Test("A host gets one request at a time, and each request the gap after the one before")
+    func pacing() {
+        var pacer = HostPacer()
+        let limits = PacingLimits()
+        #expect(pacer.take("a", limits, at: start) == .go)
+        #expect(pacer.take("a", limits, at: start + .seconds(5)) == .wait(until: nil))
+        #expect(pacer.take("b", limits, at: start) == .go)
+        pacer.ended("a")
+        #expect(pacer.take("a", limits, at: start + .milliseconds(400)) == .wait(until: start + .seconds(1)))
+        #expect(pacer.take("a", limits, at: start + .seconds(1)) == .go)
+        #expect(pacer.take("b", PacingLimits(concurrency: 2, gap: .zero), at: start + .seconds(1)) == .go)
+    }
+
+    @Test("Retry-After pauses the host for at most a day, and a shorter one does not shorten it")
+    func pauses() {
+        var pacer = HostPacer()
+        pacer.pause("a", for: .seconds(3600), at: start)
+        pacer.pause("a", for: .seconds(60), at: start)
+        #expect(pacer.pauseEnd(of: "a", at: start) == start + .seconds(3600))
+        #expect(pacer.take("a", PacingLimits(), at: start + .seconds(3599)) == .wait(until: start + .seconds(3600)))
+        #expect(pacer.pauses(at: start) == ["a": start + .seconds(3600)])
+        #expect(pacer.take("a", PacingLimits(), at: start + .seconds(3600)) == .go)
+        #expect(pacer.pauses(at: start) == [:])
+        pacer.pause("b", for: .seconds(1_000_000), at: start)
+        #expect(pacer.pauseEnd(of: "b", at: start) == start + .seconds(86_400))
+    }
+
+    @Test("A clock that went back makes no gap longer, and hosts without a gap are forgotten")
+    func clockBack() {
+        var pacer = HostPacer()
+        #expect(pacer.take("a", PacingLimits(), at: start) == .go)
+        pacer.ended("a")
+        let back = start - .seconds(86_400)
+        #expect(pacer.take("a", PacingLimits(), at: back) == .wait(until: back + .seconds(1)))
+        pacer.forget(at: start + .seconds(2))
+        #expect(pacer.count == 0)
+    }
+
+    @Test("An adaptive interval halves on a change and grows by half without one, between its bounds")
+    func adaptive() {
+        let interval = RefreshInterval.adaptive(min: .seconds(60), max: .seconds(600))
+        #expect(interval.next(after: nil, isChanged: false) == .seconds(90))
+        #expect(interval.next(after: .seconds(500), isChanged: false) == .seconds(600))
+        #expect(interval.next(after: .seconds(500), isChanged: true) == .seconds(250))
+        #expect(interval.next(after: .seconds(70), isChanged: true) == .seconds(60))
+        #expect(interval.next(after: .seconds(70), isChanged: nil) == .seconds(70))
+        #expect(interval.next(after: .seconds(70), isChanged: true, least: .seconds(1000)) == .seconds(1000))
+        #expect(RefreshInterval.fixed(.seconds(60)).next(after: nil, isChanged: false) == .seconds(60))
+        #expect(
+            RefreshInterval.fixed(.seconds(60)).next(after: nil, isChanged: true, least: .seconds(90)) == .seconds(90))
+    }
+
+    @Test("The phases of URLs are the same at each start, and spread over the interval")
+    func phases() {
+        let hour: Duration = .seconds(3600)
+        #expect(RefreshInterval.phase(of: "http://a/", in: hour) == RefreshInterval.phase(of: "http://a/", in: hour))
+        let phases = (0..<6000).map { RefreshInterval.phase(of: "http://a/\($0)", in: hour) }
+        #expect(phases.allSatisfy { $0 >= .zero && $0 < hour })
+        let tenths = Dictionary(grouping: phases) { $0.milliseconds / 360_000 }
+        #expect(tenths.count == 10 && tenths.values.allSatisfy { (500...700).contains($0.count) })
+        #expect(RefreshInterval.phase(of: "http://a/", in: .zero) == .zero)
+    }
+
+    @Test(
+        "Quiet hours delay a date to their end",
+        arguments: [
+            ("22:00-06:30", "21:59", 0), ("22:00-06:30", "22:00", 8 * 60 + 30), ("22:00-06:30", "00:00", 6 * 60 + 30),
+            ("22:00-06:30", "06:30", 0), ("08:00-09:00", "08:59", 1), ("08:00-09:00", "07:59", 0),
+        ])
+    func quietHours(_ text: String, _ time: String, _ minutes: Int) throws {
+        let hours = try #require(QuietHours(text))
+        #expect(hours.text == text)
+        let parts = time.split(separator: ":").compactMap { Int64($0) }
+        let date = Timestamp(seconds: 1_800_000_000 / 86_400 * 86_400 + parts[0] * 3600 + parts[1] * 60)
+        #expect(hours.next(from: date) == date + .seconds(minutes * 60))
+    }
+
+    @Test(
+        "Text that is no pair of times is refused",
+        arguments: [
+            "", "22:00", "22:00-24:00", "22:00-06:60", "1:00-02:00", "22-06", "06:00-06:00", "+1:00-02:00",
+            "22:00-06:00-07:00",
+        ])
+    func noQuietHours(_ text: String) {
+        #expect(QuietHours(text) == nil)
+    }
+}
