@@ -1,3 +1,5 @@
+import Primitives
+
 /// The address of a document, which gives its relative references their meaning.
 package struct DocumentAddress: Sendable {
     /// The meaning of a reference.

@@ -8,18 +8,6 @@ extension UInt8 {
     @inline(__always) var isSpace: Bool { self == 0x20 || self == 0x0a || self == 0x09 || self == 0x0d || self == 0x0c }
 }
 
-extension [UInt8] {
-    /// Whether the bytes are valid UTF-8.
-    var isUTF8: Bool {
-        do throws(UTF8.ValidationError) {
-            _ = try UTF8Span(validating: span)
-            return true
-        } catch {
-            return false
-        }
-    }
-}
-
 extension Span<UInt8> {
     /// The index of the first `byte` from `start` on; `nil` if there is none.
     @inline(__always)

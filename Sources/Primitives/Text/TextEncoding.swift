@@ -25,6 +25,23 @@ package struct TextEncoding: Hashable, Sendable {
         self.name = name
     }
 
+    /// The encoding with a label that browsers know, or that only iconv knows, such as `cp037` and `utf-32`. `nil` for
+    /// any other label.
+    package init?(anyLabel label: String) {
+        if let encoding = TextEncoding(label: label) {
+            self = encoding
+            return
+        }
+        let name = label.uppercased()
+        // Other characters would let a label choose the options of iconv, such as //TRANSLIT.
+        guard (1...40).contains(name.utf8.count),
+            name.utf8.allSatisfy({ $0.isAlphanumeric || "-_.:".utf8.contains($0) }),
+            let converter = iconv_open("UTF-8", name), converter != iconv_t(bitPattern: -1)
+        else { return nil }
+        iconv_close(converter)
+        self.init(known: name)
+    }
+
     /// The labels of each encoding. Most labels of the standard are rare; these are those of the web's documents.
     private static let names: [String: String] = {
         let rows: [(String, String)] = [
@@ -71,10 +88,21 @@ package struct TextEncoding: Hashable, Sendable {
         } ?? bytes
     }
 
+    /// Returns the text in UTF-8; `nil` if some bytes are no text of this encoding.
+    package func decodeExactly(_ bytes: [UInt8]) -> [UInt8]? {
+        if self == .utf8 { return bytes.isUTF8 ? bytes : nil }
+        var isExact = true
+        let text = Self.convert(bytes, from: name, to: "UTF-8") { rest in
+            isExact = false
+            return ([], rest.count)
+        }
+        return isExact ? text : nil
+    }
+
     /// Returns the bytes of a query in this encoding. A character without a code becomes an escaped decimal character
     /// reference, as in browsers (WHATWG URL §1.3, percent-encode after encoding). UTF-16 documents have queries in
     /// UTF-8.
-    func encodingQuery(_ query: ArraySlice<UInt8>) -> [UInt8] {
+    package func encodingQuery(_ query: ArraySlice<UInt8>) -> [UInt8] {
         guard self != .utf8, !isUTF16, query.contains(where: { $0 >= 0x80 }) else { return Array(query) }
         return Self.convert(Array(query), from: "UTF-8", to: name) { rest in
             let scalar = String(decoding: rest.prefix(4), as: UTF8.self).unicodeScalars.first!
@@ -124,5 +152,17 @@ package struct TextEncoding: Hashable, Sendable {
             _ = run(false)
         }
         return output
+    }
+}
+
+extension [UInt8] {
+    /// Whether the bytes are valid UTF-8.
+    package var isUTF8: Bool {
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: span)
+            return true
+        } catch {
+            return false
+        }
     }
 }
