@@ -41,6 +41,7 @@ RUN apt-get update \
         ca-certificates \
         libbrotli1 \
         libcurl4 \
+        libexpat1 \
         libgnutls30 \
         libjemalloc2 \
         libmicrohttpd12 \

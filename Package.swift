@@ -95,6 +95,7 @@ let package = Package(
             resources: [.embedInCode("Scripts")]),
         .target(name: "JSONEdits", dependencies: ["Primitives"]),
         .target(name: "WebArchive", dependencies: ["CCompression", "Primitives"]),
+        .target(name: "Feeds", dependencies: ["CCompression", "CExpat", "Primitives"]),
         .target(
             name: "DiskCache",
             dependencies: [
@@ -119,6 +120,7 @@ let package = Package(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libmicrohttpd-dev", "libgnutls28-dev"])]),
         .systemLibrary(name: "CCompression", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
+        .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
@@ -144,6 +146,8 @@ let package = Package(
             name: "DocumentationPage",
             dependencies: ["Primitives", .product(name: "Yams", package: "Yams")],
             path: "Tests/DocumentationPage"),
+        // Prints the items of feeds, which scripts/check-feeds compares with those of another parser.
+        .executableTarget(name: "FeedReport", dependencies: ["Feeds", "Primitives"], path: "Tests/FeedReport"),
 
         // Scripted origins, clients, gates and clocks, which the tests use.
         .target(
@@ -171,6 +175,7 @@ let package = Package(
             ]),
         .testTarget(name: "JSONEditsTests", dependencies: ["JSONEdits", "Primitives", "TestSupport"]),
         .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "Primitives", "TestSupport"]),
+        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "CCompression", "Primitives"]),
         .testTarget(name: "BrowserTests", dependencies: ["Browser", "Primitives", "TestSupport"]),
         .testTarget(
             name: "DiskCacheTests",
@@ -211,9 +216,8 @@ let package = Package(
 // under libFuzzer. `LARDER_FUZZ` in the environment chooses between the two, because a build for libFuzzer can link no
 // executable other than the fuzzer.
 let fuzzed: [Target.Dependency] = [
-    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "JSONEdits", "WebArchive",
-    "DiskCache",
-    "Primitives",
+    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "JSONEdits", "WebArchive", "Feeds",
+    "DiskCache", "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 let fuzzInputs = ["corpus", "regressions", "dictionaries"]

@@ -1,0 +1,119 @@
+import CExpat
+import Primitives
+
+/// The receiver of the parts of an XML document. A method that throws ends the reading.
+protocol XMLHandler: AnyObject {
+    /// Each name is that of ``XMLNamespaces/name(_:)``. An attribute without a prefix has no namespace.
+    func start(_ name: String, _ attributes: [(name: String, value: String)]) throws(SourceFault)
+    func end(_ name: String) throws(SourceFault)
+    /// A piece of text in UTF-8, which may be a part of a longer text. A character is never divided.
+    func text(_ bytes: UnsafeBufferPointer<UInt8>) throws(SourceFault)
+}
+
+/// Reads an XML document with expat. Entities are refused when a DOCTYPE declares them, so a document cannot grow.
+/// A class, because expat passes a pointer to it to each callback.
+final class XMLReader {
+    private let parser: XML_Parser
+    private let handler: any XMLHandler
+    private let limits: SourceLimits
+    private var namespaces = XMLNamespaces()
+    /// The names of the open elements.
+    private var open: [String] = []
+    private var fault: SourceFault?
+
+    /// Passes the parts of a document in UTF-8 to `handler`. Throws ``SourceFault`` for a document that is not
+    /// well-formed, declares entities, or exceeds the depth limit, and the errors of `handler`.
+    static func read(_ document: [UInt8], limits: SourceLimits, _ handler: any XMLHandler) throws(SourceFault) {
+        try XMLReader(handler, limits).read(XMLRepair.repaired(document))
+    }
+
+    private init(_ handler: any XMLHandler, _ limits: SourceLimits) throws(SourceFault) {
+        // The name overrides the encoding of the XML declaration, because the text is already in UTF-8.
+        guard let parser = XML_ParserCreate("UTF-8") else { throw SourceFault("expat is out of memory") }
+        self.parser = parser
+        self.handler = handler
+        self.limits = limits
+    }
+
+    deinit {
+        XML_ParserFree(parser)
+    }
+
+    private func read(_ document: [UInt8]) throws(SourceFault) {
+        guard document.count < Int(Int32.max) else { throw SourceFault("the document is over 2 GiB") }
+        XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+        XML_SetElementHandler(
+            parser, { reader, name, attributes in XMLReader.of(reader).start(name!, attributes!) },
+            { reader, _ in XMLReader.of(reader).end() })
+        XML_SetCharacterDataHandler(parser) { reader, text, length in XMLReader.of(reader).text(text!, Int(length)) }
+        XML_SetEntityDeclHandler(parser) { reader, _, _, _, _, _, _, _, _ in
+            XMLReader.of(reader).stop(SourceFault("the document declares entities, which a feed must not do"))
+        }
+        // In a single piece, because expat scans an unfinished token from its beginning for each new piece.
+        let status = document.withUnsafeBytes { bytes in
+            XML_Parse(parser, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), 1)
+        }
+        if let fault { throw fault }
+        if status == XML_STATUS_ERROR {
+            let words = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "unknown error"
+            throw SourceFault("the XML is not well-formed: \(words) in line \(XML_GetCurrentLineNumber(parser))")
+        }
+    }
+
+    private static func of(_ pointer: UnsafeMutableRawPointer?) -> XMLReader {
+        Unmanaged<XMLReader>.fromOpaque(pointer!).takeUnretainedValue()
+    }
+
+    private func stop(_ fault: SourceFault) {
+        guard self.fault == nil else { return }
+        self.fault = fault
+        XML_StopParser(parser, 0)
+    }
+
+    private func run(_ body: () throws(SourceFault) -> Void) {
+        // expat may call once more after it was stopped.
+        guard fault == nil else { return }
+        do throws(SourceFault) { try body() } catch { stop(error) }
+    }
+
+    private func start(_ name: UnsafePointer<CChar>, _ list: UnsafeMutablePointer<UnsafePointer<CChar>?>) {
+        run { () throws(SourceFault) in
+            guard open.count < limits.depth else {
+                throw SourceFault("elements are nested more than \(limits.depth) deep")
+            }
+            var attributes: [(name: String, value: String)] = []
+            var next = list
+            while let name = next[0], let value = next[1] {
+                attributes.append((String(cString: name), String(cString: value)))
+                next += 2
+            }
+            for (name, uri) in attributes where name.hasPrefix("xmlns") {
+                guard name.utf8.count == 5 || name.utf8.dropFirst(5).first == UInt8(ascii: ":") else { continue }
+                namespaces.declare(String(name.dropFirst(6)), uri, depth: open.count)
+            }
+            for index in attributes.indices {
+                let name = attributes[index].name
+                // The default namespace is none of an attribute without a prefix.
+                attributes[index].name = name.contains(":") ? namespaces.name(name) : name.lowercased()
+            }
+            let name = namespaces.name(String(cString: name))
+            open.append(name)
+            try handler.start(name, attributes)
+        }
+    }
+
+    private func end() {
+        run { () throws(SourceFault) in
+            let name = open.removeLast()
+            namespaces.leave(depth: open.count)
+            try handler.end(name)
+        }
+    }
+
+    private func text(_ start: UnsafePointer<CChar>, _ length: Int) {
+        run { () throws(SourceFault) in
+            let bytes = UnsafeRawBufferPointer(start: start, count: length).bindMemory(to: UInt8.self)
+            try handler.text(bytes)
+        }
+    }
+}
