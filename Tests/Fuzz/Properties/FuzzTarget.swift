@@ -14,6 +14,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget("client", "input of client commands: events, batches, lists", ClientProperties.check),
         FuzzTarget("coding", "bodies in gzip, deflate, br and zstd, as an origin sends them", CodingProperties.check),
         FuzzTarget("edits", "patches and three-way merges of JSON, and exact numbers", EditProperties.check),
+        FuzzTarget("feed", "feeds, sitemaps and paged lists, their dates and identities", FeedProperties.check),
         FuzzTarget("fields", "fields of requests and answers, as HTTPCaching reads them", FieldProperties.check),
         FuzzTarget("form", "input of API calls: forms, queries, download requests, batches", FormProperties.check),
         FuzzTarget("head", "heads of answers, as an origin sends them", HeadProperties.check),
