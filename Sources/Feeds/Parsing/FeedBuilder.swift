@@ -156,9 +156,9 @@ final class FeedBuilder: XMLHandler {
             item?.set(id: id, depth: element.depth)
             item?.permanentLink = id
         case .id: item?.set(id: text, depth: element.depth)
-        case .published: item?.published = FeedDate.parse(text) ?? item?.published
-        case .updated: item?.updated = FeedDate.parse(text) ?? item?.updated
-        case .created: item?.created = FeedDate.parse(text) ?? item?.created
+        case .published: if let date = FeedDate.parse(text) { item?.published = date }
+        case .updated: if let date = FeedDate.parse(text) { item?.updated = date }
+        case .created: if let date = FeedDate.parse(text) { item?.created = date }
         case .timeToLive: schedule.minutes = Int(digits: text)
         case .updatePeriod: schedule.period = text.lowercased()
         case .updateFrequency: schedule.frequency = Int(digits: text)

@@ -28,7 +28,7 @@ package struct TextEncoding: Hashable, Sendable {
     /// The encoding with a label that browsers know, or that only iconv knows, such as `cp037` and `utf-32`. `nil` for
     /// any other label.
     package init?(anyLabel label: String) {
-        if let encoding = TextEncoding(label: label) {
+        if let encoding = TextEncoding(label: label) ?? TextEncoding(label: label.replacing("_", with: "-")) {
             self = encoding
             return
         }

@@ -92,6 +92,13 @@ struct FeedParserTests {
         #expect(title("<media:title>B</media:title><title>A</title>") == "A")
     }
 
+    @Test("A date that cannot be read leaves an earlier date as it is")
+    func invalidDate() {
+        let item = firstItem(
+            Sample.rss("<item><pubDate>2004</pubDate><pubDate>soon</pubDate><dc:date>later</dc:date></item>"))
+        #expect(item?.published?.rfc3339 == "2004-01-01T00:00:00.000Z" && item?.updated == nil)
+    }
+
     @Test("Elements inside a content are no elements of the item")
     func content() {
         let item = firstItem(
