@@ -112,6 +112,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        .target(name: "Subscriptions", dependencies: ["Primitives"]),
 
         // The base of all modules above. It contains no policy.
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),
@@ -186,6 +187,7 @@ let package = Package(
         .testTarget(
             name: "OutboxTests",
             dependencies: ["Outbox", "Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions", "Primitives"]),
         .testTarget(
             name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "WebArchive", "TestSupport"]),
         .testTarget(

@@ -2,7 +2,7 @@ import Primitives
 
 /// Collects the items of a JSON API that answers in pages.
 ///
-///     var list = PagedList("https://api.example.com/items", next: .link, items: JSONPointer("/data")!)
+///     var list = PagedList("https://api.example.com/items", next: .link, items: ["data"])
 ///     while let url = list.next {
 ///         let answer = try await download(url)
 ///         list.receive(answer.body, links: answer.fields["Link"], url: answer.url)

@@ -10,7 +10,7 @@ struct PagedListTests {
     private func list(
         next: PagedList.Next = .link, items: String = "", limits: PagedList.Limits = .init()
     ) throws -> PagedList {
-        PagedList(base, next: next, items: try #require(JSONPointer(items)), limits: limits)
+        PagedList(base, next: next, items: try JSONPointer(items), limits: limits)
     }
 
     @Test("A list follows the Link field with rel=next, and resolves URLs against each page")
@@ -35,7 +35,7 @@ struct PagedListTests {
     @Test(
         "A list follows a JSON pointer, and ends where it leads to null or an empty text", arguments: ["null", "\"\""])
     func pointers(end: String) throws {
-        var list = try list(next: .pointer(try #require(JSONPointer("/paging/next"))), items: "/data/0/list")
+        var list = try list(next: .pointer(try JSONPointer("/paging/next")), items: "/data/0/list")
         list.receive(Array(#"{"paging": {"next": "/2"}, "data": [{"list": ["a"]}]}"#.utf8), url: base)
         #expect(list.next == "https://h.example/2")
         list.receive(Array("{\"paging\": {\"next\": \(end)}, \"data\": [{\"list\": []}]}".utf8), url: base)
@@ -83,19 +83,7 @@ struct PagedListTests {
         #expect(list.outcome == .empty([]))
         list.fail("503")
         #expect(list.next == nil && list.outcome == .unparsable("page 2: 503"))
-        #expect(PagedList("mailto:a", next: .link, items: try #require(JSONPointer(""))).outcome.reason != nil)
-    }
-
-    @Test("A JSON pointer leads to members and elements (RFC 6901 §5)")
-    func pointer() throws {
-        let document = try JSON(parsing: #"{"a/b": 1, "m~n": 2, "": 3, "list": [4, {"x": 5}], "01": 6}"#)
-        let values = ["/a~1b": 1, "/m~0n": 2, "/": 3, "/list/0": 4, "/list/1/x": 5, "/01": 6]
-        for (text, value) in values { #expect(JSONPointer(text)?.value(in: document) == .number(value)) }
-        #expect(JSONPointer("")?.value(in: document) == document)
-        for text in ["/list/2", "/list/00", "/list/-", "/x", "/list/0/x"] {
-            #expect(JSONPointer(text) != nil && JSONPointer(text)?.value(in: document) == nil)
-        }
-        for text in ["a", "/~", "/~2"] { #expect(JSONPointer(text) == nil) }
+        #expect(PagedList("mailto:a", next: .link, items: .root).outcome.reason != nil)
     }
 
     @Test(

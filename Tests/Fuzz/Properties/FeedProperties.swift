@@ -68,8 +68,8 @@ enum FeedProperties {
     /// The first line is a pointer to the next page and a `Link` field, the second one a pointer to the items.
     private static func checkPages(_ body: [UInt8]) throws(Violation) {
         let lines = body.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard lines.count == 3, let items = JSONPointer(lines[1].text) else { return }
-        for next in [PagedList.Next.link] + (JSONPointer(lines[0].text).map { [.pointer($0)] } ?? []) {
+        guard lines.count == 3, let items = try? JSONPointer(lines[1].text) else { return }
+        for next in [PagedList.Next.link] + ((try? JSONPointer(lines[0].text)).map { [.pointer($0)] } ?? []) {
             var list = PagedList(url, next: next, items: items, limits: .init(pages: 5, items: 50, bytes: 1 << 20))
             var count = 0
             while let page = list.next {

@@ -1,7 +1,7 @@
 import Primitives
 import Testing
 
-@testable import Larder
+@testable import Subscriptions
 
 @Suite("The schedule of refreshes")
 struct ScheduleTests {

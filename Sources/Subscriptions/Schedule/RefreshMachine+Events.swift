@@ -1,9 +1,8 @@
-import DiskCache
 import Primitives
 
 extension RefreshMachine {
     /// `random`: from 0 to 1, for the jitter of retries.
-    mutating func handle(_ event: Event, at now: Timestamp, random: Double = 0.5) -> [Action] {
+    package mutating func handle(_ event: Event, at now: Timestamp, random: Double = 0.5) -> [Action] {
         switch event {
         case .sourceAnswered(let answer): sourceAnswered(answer, now)
         case .memberAnswered(let key, let answer):
@@ -12,7 +11,7 @@ extension RefreshMachine {
             answered(key, answer, now, random)
         case .switched(let lost): switched(lost, now)
         case .switchFailed(let isRoom):
-            (isSwitching, hasRemovals) = (false, true)
+            (isSwitching, hasRemovals) = (false, hasRemovals || switchesRemovals)
             joining = []
             if isRoom { return lackRoom(now) }
             if endsRound { endRound(now) }
@@ -49,7 +48,7 @@ extension RefreshMachine {
     /// Returns whether the list differs from the last one; `nil` for a list that is not taken.
     private mutating func take(_ items: [WantedItem], _ now: Timestamp) -> Bool? {
         var seen: Set<String> = []
-        let new = items.filter { seen.insert($0.key.text).inserted }
+        let new = items.filter { seen.insert($0.key).inserted }
         guard !new.isEmpty else {
             note("the source has no items", now)
             return nil
@@ -59,13 +58,13 @@ extension RefreshMachine {
             return nil
         }
         sourceProblem = nil
-        let keys = new.map(\.key.text)
+        let keys = new.map(\.key)
         let isChanged = keys != wanted
         for key in wanted where !seen.contains(key) {
-            if members.removeValue(forKey: key)?.hasCopy == true { hasRemovals = true }
+            if remove(key)?.hasCopy == true { hasRemovals = true }
         }
-        for item in new where members[item.key.text] == nil {
-            members[item.key.text] = Member(item: item, hasCopy: false, step: .waiting, due: now)
+        for item in new where members[item.key] == nil {
+            set(Member(item: item, hasCopy: false, step: .waiting, due: now))
         }
         wanted = keys
         return isChanged
@@ -79,27 +78,23 @@ extension RefreshMachine {
 
     private mutating func beginRound(_ now: Timestamp) {
         round = Round(start: now)
-        noRoomSince = nil
         let interval = rules.interval.shortest
         // After a downtime all members are overdue, and only the pacing spreads them.
-        let isLate = sourceDue + interval < now
+        let asksAll = isUrgent || sourceDue + interval < now
         for key in wanted {
-            guard var member = members[key], member.step == .resting || member.step == .settled, !member.isStopped
-            else { continue }
+            guard var member = members[key], member.step == .resting, !member.isStopped else { continue }
             member.failures = 0
-            switch rules.interval {
-            case _ where !member.hasCopy || isUrgent || isLate: member.due = now
-            case .fixed: member.due = now + RefreshInterval.phase(of: member.item.url, in: interval)
-            case .adaptive:
-                guard member.due < now + interval else {
-                    member.step = .resting
-                    members[key] = member
-                    continue
+            var due = now
+            if !isUrgent, let earliest = member.earliest { due = max(due, earliest) }
+            if member.hasCopy, !asksAll {
+                switch rules.interval {
+                case .fixed: due = max(due, now + RefreshInterval.phase(of: member.item.url, in: interval))
+                case .adaptive: due = max(due, member.due)
                 }
-                member.due = max(member.due, now)
             }
-            member.step = .waiting
-            members[key] = member
+            guard due < now + interval else { continue }
+            (member.step, member.due) = (.waiting, due)
+            set(member)
         }
         isUrgent = false
     }
@@ -107,8 +102,9 @@ extension RefreshMachine {
     private mutating func endRound(_ now: Timestamp) {
         round = nil
         endsRound = false
-        for key in members.keys where members[key]?.step == .settled || members[key]?.step == .waiting {
-            members[key]?.step = .resting
+        for var member in Array(members.values) where member.step == .settled || member.step == .waiting {
+            member.step = .resting
+            set(member)
         }
         if isRequestedAgain {
             (isRequestedAgain, isUrgent) = (false, true)
@@ -122,18 +118,20 @@ extension RefreshMachine {
             return
         }
         isRequestedAgain = true
-        for key in members.keys where members[key]?.step == .waiting {
-            members[key]?.due = min(members[key]!.due, now)
+        for var member in Array(members.values) where member.step == .waiting && member.due > now {
+            member.due = now
+            set(member)
         }
     }
 
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
-        let since = noRoomSince
+        for var member in Array(members.values) where member.step == .asking {
+            member.step = .resting
+            set(member)
+        }
         endRound(now)
-        noRoomSince = since
-        for key in members.keys where members[key]?.step == .asking { members[key]?.step = .resting }
         return [.dropStage]
     }
 
@@ -141,13 +139,13 @@ extension RefreshMachine {
 
     private mutating func answered(_ key: String, _ answer: MemberAnswer, _ now: Timestamp, _ random: Double) {
         guard var member = members[key] else { return }
-        defer { members[key] = member }
+        defer { set(member) }
         var (isChanged, least): (Bool?, Duration) = (nil, .zero)
         member.step = .settled
         switch answer {
-        case .confirmed(_, let pause):
+        case .confirmed(let pause):
             (member.problem, isChanged, least) = (nil, false, pause)
-        case .staged(_, _, let isNew, let pause):
+        case .staged(let isNew, let pause):
             (member.problem, isChanged, least) = (nil, isNew, pause)
         case .gone(let reason, let forever):
             member.problem = MemberProblem(
@@ -170,11 +168,7 @@ extension RefreshMachine {
         let interval = rules.interval.next(after: member.interval, isChanged: isChanged, least: least)
         if isChanged != nil { member.interval = interval }
         member.due = now + interval
-    }
-
-    private func willHaveCopy(_ member: Member) -> Bool {
-        if member.problem?.isLasting == true { return false }
-        return member.step == .settled && member.problem == nil || member.hasCopy
+        member.earliest = least > .zero ? now + least : nil
     }
 
     // MARK: - The switch
@@ -182,23 +176,10 @@ extension RefreshMachine {
     /// Starts a switch if all members that it needs have answered, or failed for too long.
     private mutating func advance(_ now: Timestamp) -> [Action] {
         guard !isSwitching, round != nil else { return [] }
-        var (pending, fine, newcomers) = (0, 0, 0)
-        var isJoining = hasRemovals
-        for member in members.values {
-            switch member.step {
-            case .waiting, .asking:
-                pending += 1
-                guard member.failures == 0 else { continue }
-                fine += 1
-                if !member.hasCopy { newcomers += 1 }
-            case .settled: isJoining = isJoining || member.hasCopy != willHaveCopy(member)
-            case .resting: break
-            }
-        }
-        if pending == 0 { return publish(ends: true) }
-        if fine > 0 {
+        if tally.pending == 0 { return publish(ends: true) }
+        if tally.fine > 0 {
             round?.delayStart = nil
-            return isJoining && newcomers == 0 ? publish(ends: false) : []
+            return (hasRemovals || tally.joining > 0) && tally.newcomers == 0 ? publish(ends: false) : []
         }
         let start = round?.delayStart ?? now
         round?.delayStart = start
@@ -211,40 +192,32 @@ extension RefreshMachine {
         for key in wanted {
             guard let member = members[key] else { continue }
             let isSettled = member.step == .settled && member.problem == nil
-            if willHaveCopy(member) != member.hasCopy { joining.insert(key) }
-            guard willHaveCopy(member) else { continue }
+            if member.willHaveCopy != member.hasCopy { joining.insert(key) }
+            guard member.willHaveCopy else { continue }
             // A switch within the round leaves the copies of the others as they are.
             if isSettled && (ends || !member.hasCopy) { changed.append(key) } else { kept.append(key) }
         }
-        (isSwitching, endsRound, hasRemovals) = (true, ends, false)
+        (isSwitching, endsRound, switchesRemovals, hasRemovals) = (true, ends, hasRemovals, false)
         return [.publish(kept: kept, changed: changed, ends: ends)]
     }
 
-    private mutating func switched(_ lost: [String: GenerationSwitch.Loss], _ now: Timestamp) {
+    private mutating func switched(_ lost: [String: String], _ now: Timestamp) {
         isSwitching = false
         for key in joining {
             guard var member = members[key] else { continue }
             // The member may have been asked for again meanwhile, but not settled another time.
             member.hasCopy = !member.hasCopy
             if member.hasCopy, member.step == .settled { member.step = .resting }
-            members[key] = member
+            set(member)
         }
         joining = []
+        noRoomSince = nil
         for (key, loss) in lost {
-            members[key]?.hasCopy = false
-            guard members[key]?.problem == nil else { continue }
-            members[key]?.problem = MemberProblem(reason: loss.words, since: now)
+            guard var member = members[key] else { continue }
+            member.hasCopy = false
+            if member.problem == nil { member.problem = MemberProblem(reason: loss, since: now) }
+            set(member)
         }
         if endsRound { endRound(now) }
-    }
-}
-
-extension GenerationSwitch.Loss {
-    var words: String {
-        switch self {
-        case .removed: "a caller removed the entry; the next refresh brings it back"
-        case .occupied: "the key has an entry of another kind"
-        case .damaged: "the body was damaged; the next refresh downloads it again"
-        }
     }
 }

@@ -1,4 +1,3 @@
-import JSONEdits
 import Primitives
 import Testing
 
@@ -17,7 +16,7 @@ struct JSONPointerTests {
         ])
     func examples(text: String, expected: String) throws {
         let pointer = try JSONPointer(text)
-        #expect(pointer.value(in: try json(Self.example)) == (try json(expected)))
+        #expect(pointer.value(in: try JSON(parsing: Self.example)) == (try JSON(parsing: expected)))
         #expect(pointer.description == text)
     }
 
@@ -28,7 +27,7 @@ struct JSONPointerTests {
             "/foo/18446744073709551616", "/foo/\u{661}", "//", "/foo/bar",
         ])
     func missing(text: String) throws {
-        #expect(try JSONPointer(text).value(in: try json(Self.example)) == nil)
+        #expect(try JSONPointer(text).value(in: try JSON(parsing: Self.example)) == nil)
     }
 
     @Test("A tilde is decoded once, so ~01 means ~1 (RFC 6901 §4)")

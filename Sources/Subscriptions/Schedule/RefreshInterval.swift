@@ -1,11 +1,11 @@
 import Primitives
 
 /// The time between two refreshes: fixed, or between two bounds by how often the resource changes.
-enum RefreshInterval: Hashable, Sendable {
+package enum RefreshInterval: Hashable, Sendable {
     case fixed(Duration)
     case adaptive(min: Duration, max: Duration)
 
-    var shortest: Duration {
+    package var shortest: Duration {
         switch self {
         case .fixed(let interval): interval
         case .adaptive(let shortest, _): shortest
@@ -18,7 +18,7 @@ enum RefreshInterval: Hashable, Sendable {
     /// - Parameters:
     ///   - last: the interval before; `nil` for the first answer.
     ///   - isChanged: whether the answer had another body. `nil`: it had none, as after a failure.
-    func next(after last: Duration?, isChanged: Bool?, least: Duration = .zero) -> Duration {
+    package func next(after last: Duration?, isChanged: Bool?, least: Duration = .zero) -> Duration {
         guard case .adaptive(let shortest, let longest) = self else { return max(shortest, least) }
         let last = min(max(last ?? shortest, shortest), longest)
         let next =
@@ -32,7 +32,7 @@ enum RefreshInterval: Hashable, Sendable {
 
     /// The part of an interval after its beginning at which a URL is refreshed, so that refreshes spread by themselves.
     /// The same URL always has the same phase.
-    static func phase(of url: String, in interval: Duration) -> Duration {
+    package static func phase(of url: String, in interval: Duration) -> Duration {
         let milliseconds = interval.milliseconds
         guard milliseconds > 0 else { return .zero }
         // FNV-1a, because the hashes of Swift differ at each start.
@@ -45,13 +45,13 @@ enum RefreshInterval: Hashable, Sendable {
 }
 
 /// The hours of each day, in UTC, in which no scheduled refresh begins: `22:00-06:30`.
-struct QuietHours: Hashable, Sendable {
+package struct QuietHours: Hashable, Sendable {
     /// Minutes after midnight.
-    let start: Int
-    let end: Int
+    package let start: Int
+    package let end: Int
 
     /// `nil` for other text, and for two equal times.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         func minutes(_ text: Substring) -> Int? {
             let parts = text.split(separator: ":", omittingEmptySubsequences: false)
             guard text.utf8.count == 5, parts.count == 2, parts[0].utf8.count == 2,
@@ -68,7 +68,7 @@ struct QuietHours: Hashable, Sendable {
         self.end = end
     }
 
-    var text: String {
+    package var text: String {
         func time(_ minutes: Int) -> String {
             let (hours, rest) = minutes.quotientAndRemainder(dividingBy: 60)
             return (hours < 10 ? "0" : "") + "\(hours):" + (rest < 10 ? "0" : "") + "\(rest)"
@@ -77,7 +77,7 @@ struct QuietHours: Hashable, Sendable {
     }
 
     /// `date`, or the end of the quiet hours in which it lies.
-    func next(from date: Timestamp) -> Timestamp {
+    package func next(from date: Timestamp) -> Timestamp {
         let day: Int64 = 86_400_000
         let time = ((date.milliseconds % day) + day) % day
         let (start, end) = (Int64(start) * 60_000, Int64(end) * 60_000)

@@ -1,7 +1,6 @@
-import DiskCache
 import Primitives
 
-@testable import Larder
+@testable import Subscriptions
 
 /// A subscription, its origins and a clock that jumps from one event to the next. Each answer takes 100 ms.
 struct RefreshSimulation {
@@ -28,7 +27,7 @@ struct RefreshSimulation {
     private(set) var dropCount = 0
     private var running: [(end: Timestamp, key: String)] = []
     var hasRoom = true
-    var lost: [String: GenerationSwitch.Loss] = [:]
+    var lost: [String: String] = [:]
 
     init(_ urls: [String], _ rules: RefreshMachine.Rules) {
         machine = RefreshMachine(rules, at: now)
@@ -38,9 +37,11 @@ struct RefreshSimulation {
     static func items(_ urls: [String]) -> [WantedItem] {
         urls.map { url in
             let host = url.split(separator: "/")[1]
-            return WantedItem(url: url, key: .url(canonical: url), host: String(host))
+            return WantedItem(url: url, key: key(url), host: String(host))
         }
     }
+
+    static func key(_ url: String) -> String { "key of " + url }
 
     static func urls(_ count: Int, hosts: Int = 1) -> [String] {
         (0..<count).map { "http://h\($0 % hosts).example/\($0)" }
@@ -74,13 +75,15 @@ struct RefreshSimulation {
 
     mutating func requestRefresh() { perform(machine.handle(.refreshRequested, at: now)) }
 
-    private func nextDate() -> Timestamp? {
+    private mutating func nextDate() -> Timestamp? {
         var dates = running.map(\.end)
         if let date = machine.nextDate, date > now { dates.append(date) }
-        for key in machine.dueMembers(at: now) {
+        for (host, due) in machine.waitingHosts() {
             var copy = pacer
-            guard let host = machine.members[key]?.item.host else { continue }
-            if case .wait(let date?) = copy.take(host, limits, at: now) { dates.append(date) }
+            switch due > now ? .wait(until: due) : copy.take(host, limits, at: now) {
+            case .wait(let date?): dates.append(max(date, due))
+            case .wait(nil), .go: break
+            }
         }
         return dates.min()
     }
@@ -94,11 +97,11 @@ struct RefreshSimulation {
             perform(machine.handle(.sourceAnswered(source), at: now))
         }
         perform(machine.handle(.time, at: now))
-        for key in machine.dueMembers(at: now) {
-            guard let item = machine.members[key]?.item, pacer.take(item.host, limits, at: now) == .go else { continue }
-            machine.begin(key)
+        for (host, due) in machine.waitingHosts() where due <= now {
+            guard pacer.take(host, limits, at: now) == .go, let item = machine.beginMember(ofHost: host, at: now)
+            else { continue }
             requests.append((now, item.url))
-            running.append((now + .milliseconds(100), key))
+            running.append((now + .milliseconds(100), item.key))
         }
     }
 
@@ -112,11 +115,10 @@ struct RefreshSimulation {
             answer = failure
         case .version(let version):
             if held[key] == version {
-                answer = .confirmed(EntryMetadata(ttl: .zero), least: .zero)
+                answer = .confirmed(least: .zero)
             } else {
                 staged[key] = version
-                let metadata = EntryMetadata(ttl: .zero)
-                answer = .staged(digest: [], metadata, isChanged: held[key] != nil, least: .zero)
+                answer = .staged(isChanged: held[key] != nil, least: .zero)
             }
         }
         perform(machine.handle(.memberAnswered(key: key, answer), at: now))
@@ -145,8 +147,8 @@ struct RefreshSimulation {
         }
     }
 
-    func version(_ url: String) -> Int? { held[CacheKey.url(canonical: url).text] }
-    func problem(_ url: String) -> MemberProblem? { machine.members[CacheKey.url(canonical: url).text]?.problem }
+    func version(_ url: String) -> Int? { held[Self.key(url)] }
+    func problem(_ url: String) -> MemberProblem? { machine.members[Self.key(url)]?.problem }
 
     /// The most requests to one host within a second.
     var busiestSecond: Int {

@@ -8,7 +8,7 @@ import Primitives
 /// case .wait(until: let date): wake(at: date)
 /// }
 /// ```
-struct HostPacer: Sendable {
+package struct HostPacer: Sendable {
     private struct Host: Sendable {
         /// The requests that have not ended.
         var running = 0
@@ -17,7 +17,7 @@ struct HostPacer: Sendable {
         var pauseEnd: Timestamp?
     }
 
-    enum Turn: Hashable, Sendable {
+    package enum Turn: Hashable, Sendable {
         /// The request begins now; report its end with ``HostPacer/ended(_:)``.
         case go
         /// `nil`: when a running request of the host ends.
@@ -26,10 +26,12 @@ struct HostPacer: Sendable {
 
     private var hosts: [String: Host] = [:]
 
-    /// The number of hosts with a running request, a gap or a pause.
-    var count: Int { hosts.count }
+    package init() {}
 
-    mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
+    /// The number of hosts with a running request, a gap or a pause.
+    package var count: Int { hosts.count }
+
+    package mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
         var state = hosts[host] ?? Host(next: now)
         if state.running >= limits.concurrency { return .wait(until: nil) }
         // After a clock that went back, no gap is longer than its length.
@@ -42,12 +44,12 @@ struct HostPacer: Sendable {
         return .go
     }
 
-    mutating func ended(_ host: String) {
+    package mutating func ended(_ host: String) {
         hosts[host]?.running -= 1
     }
 
     /// The origin wants no request for some time, as with 429 or `Retry-After` (RFC 9110 §10.2.3); at most a day.
-    mutating func pause(_ host: String, for time: Duration, at now: Timestamp) {
+    package mutating func pause(_ host: String, for time: Duration, at now: Timestamp) {
         let end = now + min(max(time, .zero), Self.longestPause)
         var state = hosts[host] ?? Host(next: now)
         guard end > state.next else { return }
@@ -56,27 +58,32 @@ struct HostPacer: Sendable {
     }
 
     /// The end of a host's pause; `nil` without one.
-    func pauseEnd(of host: String, at now: Timestamp) -> Timestamp? {
+    package func pauseEnd(of host: String, at now: Timestamp) -> Timestamp? {
         hosts[host]?.pauseEnd.flatMap { $0 > now ? $0 : nil }
     }
 
     /// The pauses, which must survive a restart.
-    func pauses(at now: Timestamp) -> [String: Timestamp] {
+    package func pauses(at now: Timestamp) -> [String: Timestamp] {
         hosts.compactMapValues { $0.pauseEnd }.filter { $0.value > now }
     }
 
     /// Forgets hosts that need no pacing any more, so that the table does not grow for ever.
-    mutating func forget(at now: Timestamp) {
+    package mutating func forget(at now: Timestamp) {
         hosts = hosts.filter { $0.value.running > 0 || $0.value.next > now }
     }
 
-    static let longestPause: Duration = .seconds(86_400)
+    package static let longestPause: Duration = .seconds(86_400)
 }
 
 /// The limits of a subscription for each host.
-struct PacingLimits: Hashable, Sendable {
+package struct PacingLimits: Hashable, Sendable {
     /// The most requests at the same time.
-    var concurrency = 1
+    package var concurrency = 1
     /// The shortest time between the beginnings of two requests.
-    var gap: Duration = .seconds(1)
+    package var gap: Duration = .seconds(1)
+
+    package init(concurrency: Int = 1, gap: Duration = .seconds(1)) {
+        self.concurrency = concurrency
+        self.gap = gap
+    }
 }

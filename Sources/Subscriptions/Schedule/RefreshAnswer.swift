@@ -1,17 +1,23 @@
-import DiskCache
 import Primitives
 
 /// An item that a source wants to be held.
-struct WantedItem: Hashable, Sendable {
+package struct WantedItem: Hashable, Sendable {
     /// Canonical.
-    let url: String
-    let key: CacheKey
-    /// With the port, as requests to it are paced.
-    let host: String
+    package let url: String
+    /// The name of the entry in the API.
+    package let key: String
+    /// With the port, because the requests to a server are paced together.
+    package let host: String
+
+    package init(url: String, key: String, host: String) {
+        self.url = url
+        self.key = key
+        self.host = host
+    }
 }
 
-/// The answer of a source.
-enum SourceAnswer: Sendable {
+/// The result of a refresh of a subscription's source.
+package enum SourceAnswer: Sendable {
     /// The items in their order. `least`: see ``RefreshInterval/next(after:isChanged:least:)``.
     case items([WantedItem], least: Duration)
     /// The source confirmed its items.
@@ -20,12 +26,12 @@ enum SourceAnswer: Sendable {
     case failed(reason: String, pause: Duration?)
 }
 
-/// The answer for a member.
-enum MemberAnswer: Sendable {
+/// The result of one request for a member's URL.
+package enum MemberAnswer: Sendable {
     /// The origin confirmed the body of the held copy.
-    case confirmed(EntryMetadata, least: Duration)
-    /// The stage has stored a body.
-    case staged(digest: [UInt8], EntryMetadata, isChanged: Bool, least: Duration)
+    case confirmed(least: Duration)
+    /// A body has arrived, and waits for the switch.
+    case staged(isChanged: Bool, least: Duration)
     /// A failure that will last, such as a 404: the member leaves the generation.
     case gone(reason: String, forever: Bool)
     /// A refusal that a day may change, such as 401 and 403. The member keeps its copy.
@@ -37,10 +43,16 @@ enum MemberAnswer: Sendable {
 }
 
 /// The reason for which a member has no copy, or an old one.
-struct MemberProblem: Hashable, Sendable {
-    var reason: String
+package struct MemberProblem: Hashable, Sendable {
+    package var reason: String
     /// The first failure in a row.
-    var since: Timestamp
+    package var since: Timestamp
     /// Whether the member left the generation because of it.
-    var isLasting = false
+    package var isLasting = false
+
+    package init(reason: String, since: Timestamp, isLasting: Bool = false) {
+        self.reason = reason
+        self.since = since
+        self.isLasting = isLasting
+    }
 }

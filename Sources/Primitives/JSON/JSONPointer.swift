@@ -1,5 +1,3 @@
-import Primitives
-
 /// A JSON Pointer (RFC 6901): the place of a value within a document.
 ///
 ///     let pointer = try JSONPointer("/contacts/0/name")
@@ -86,13 +84,13 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads a token as the index of an array's element: `0`, or digits without a leading zero (RFC 6901 §4). `nil` for
     /// any other token, such as `-` or `01`, and for an index that does not fit.
-    static func index(_ token: String) -> Int? {
+    package static func index(_ token: String) -> Int? {
         guard token.utf8.first != UInt8(ascii: "0") || token.utf8.count == 1 else { return nil }
         return Int(digits: token)
     }
 
     /// Whether the pointer leads to a value that contains the value at `other`, and not to the same value.
-    func isProperPrefix(of other: JSONPointer) -> Bool {
+    package func isProperPrefix(of other: JSONPointer) -> Bool {
         tokens.count < other.tokens.count && hasSameTokens(as: other.tokens.prefix(tokens.count))
     }
 
