@@ -211,6 +211,25 @@ struct CaptureTests {
         #expect(reached >= 10)
     }
 
+    @Test("A resource without its file is stored again, for all captures that use it")
+    func missingFile() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.capture(Self.first, [Self.image])
+            let row = try #require(
+                try cache.writer.perform { context in
+                    let digest = Array(SHA256.hash(data: Array(Self.image.utf8)))
+                    return try context.index.row(forKey: CacheKey.resource(digest: digest).text)
+                })
+            FileSystem.unlink(fixture.namespace + "/" + (try #require(row.path)))
+            try await cache.capture(Self.second, [Self.image])
+            try await cache.remove(Self.key(Self.second))
+            try await cache.awaitNoDroppedCaptures()
+            #expect(try cache.resourceText(Self.image) == Self.image)
+            #expect(try cache.findings() == [])
+        }
+    }
+
     @Test("A capture of thousands of resources is removed in steps")
     func steps() async throws {
         let fixture = try CacheFixture()
