@@ -14,9 +14,9 @@ extension DiskCache {
         }
     }
 
-    /// Ends a holder. Its entries become ordinary entries; `removing`: entries that no other holder holds are removed.
-    /// `completion` gets the number of the entries that the holder has held. A kill leaves a part of them held, and the
-    /// holder in ``holders()``.
+    /// Ends a holder. Its entries become ordinary entries; `removing`: entries are removed unless another holder holds
+    /// them or a caller has pinned them. `completion` gets the number of the entries that the holder has held. A kill
+    /// leaves a part of them held, and the holder in ``holders()``.
     package func release(_ holder: String, removing: Bool, completion: @escaping Completion<Int>) {
         releaseSome(of: holder, removing: removing, after: 0, completion)
     }
@@ -33,7 +33,7 @@ extension DiskCache {
                 let entries = try context.index.heldIDs(of: id, limit: Self.releaseStep)
                 for entry in entries {
                     try context.release(entry, from: id)
-                    guard removing, let row = try context.index.row(forID: entry), !row.entry.held else { continue }
+                    guard removing, let row = try context.index.row(forID: entry), !row.entry.isExempt else { continue }
                     try context.remove(row)
                 }
                 let isDone = entries.count < Self.releaseStep

@@ -158,6 +158,16 @@ package struct Entry: Sendable {
 }
 
 extension Entry.Record {
+    /// Takes over the values of an answer that confirms the body (RFC 9111 §4.3.4); `nil` leaves a value as it is.
+    mutating func refresh(by answer: EntryMetadata) {
+        etag = answer.etag ?? etag
+        lastModified = answer.lastModified ?? lastModified
+        contentType = answer.contentType ?? contentType
+        downloadStartDate = answer.downloadStartDate ?? downloadStartDate
+        downloadEndDate = answer.downloadEndDate ?? downloadEndDate
+        fields = answer.fields ?? fields
+    }
+
     package init(key: String, kind: Entry.Kind, version: Int64, at now: Timestamp) {
         self.init(
             key: key, namespace: "default", kind: kind, status: 200, contentLength: 0, digest: [], isJSON: false,

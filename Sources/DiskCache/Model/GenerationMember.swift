@@ -33,7 +33,7 @@ package struct GenerationSwitch: Sendable, Hashable {
         case removed
         /// The key has an entry of another kind or URL.
         case occupied
-        /// The staged body is damaged.
+        /// The staged body is damaged. An old copy stays in the generation.
         case damaged
     }
 

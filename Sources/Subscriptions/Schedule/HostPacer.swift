@@ -34,8 +34,13 @@ package struct HostPacer: Sendable {
     package mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
         var state = hosts[host] ?? Host(next: now)
         if state.running >= limits.concurrency { return .wait(until: nil) }
-        // After a clock that went back, no gap is longer than its length.
-        if state.next > now, state.pauseEnd == nil { state.next = min(state.next, now + limits.gap) }
+        // After a clock that went back, no gap and no pause is longer than it can be.
+        let longest = state.pauseEnd == nil ? limits.gap : Self.longestPause
+        if state.next > now + longest {
+            state.next = now + longest
+            if state.pauseEnd != nil { state.pauseEnd = state.next }
+            hosts[host] = state
+        }
         if state.next > now { return .wait(until: state.next) }
         state.running += 1
         state.next = now + limits.gap

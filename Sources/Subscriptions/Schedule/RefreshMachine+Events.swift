@@ -14,7 +14,11 @@ extension RefreshMachine {
             (isSwitching, hasRemovals) = (false, hasRemovals || switchesRemovals)
             joining = []
             if isRoom { return lackRoom(now) }
-            if endsRound { endRound(now) }
+            round?.hasFailedSwitch = true
+            if endsRound {
+                endRound(now)
+                return [.dropStage]
+            }
         case .refreshRequested: requestRefresh(now)
         case .time: break
         }
@@ -36,7 +40,7 @@ extension RefreshMachine {
             (pause, isChanged) = (least, false)
         case .failed(let reason, let wish):
             note(reason, now)
-            pause = wish ?? .zero
+            pause = min(wish ?? .zero, HostPacer.longestPause)
         }
         let interval = rules.interval.next(after: sourceInterval, isChanged: isChanged, least: pause)
         if isChanged != nil { sourceInterval = interval }
@@ -102,7 +106,8 @@ extension RefreshMachine {
     private mutating func endRound(_ now: Timestamp) {
         round = nil
         endsRound = false
-        for var member in Array(members.values) where member.step == .settled || member.step == .waiting {
+        // The body of a member that is still being asked for belongs to the stage, which has ended.
+        for var member in Array(members.values) where member.step != .resting {
             member.step = .resting
             set(member)
         }
@@ -113,8 +118,9 @@ extension RefreshMachine {
     }
 
     private mutating func requestRefresh(_ now: Timestamp) {
-        guard round != nil || isAskingSource || isSwitching else {
-            (sourceDue, isUrgent) = (now, true)
+        guard round != nil else {
+            if !isAskingSource { sourceDue = now }
+            isUrgent = true
             return
         }
         isRequestedAgain = true
@@ -127,10 +133,6 @@ extension RefreshMachine {
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
-        for var member in Array(members.values) where member.step == .asking {
-            member.step = .resting
-            set(member)
-        }
         endRound(now)
         return [.dropStage]
     }
@@ -179,7 +181,8 @@ extension RefreshMachine {
         if tally.pending == 0 { return publish(ends: true) }
         if tally.fine > 0 {
             round?.delayStart = nil
-            return (hasRemovals || tally.joining > 0) && tally.newcomers == 0 ? publish(ends: false) : []
+            let isJoining = (hasRemovals || tally.joining > 0) && tally.newcomers == 0
+            return isJoining && round?.hasFailedSwitch == false ? publish(ends: false) : []
         }
         let start = round?.delayStart ?? now
         round?.delayStart = start

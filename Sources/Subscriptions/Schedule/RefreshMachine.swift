@@ -14,6 +14,7 @@ import Primitives
 /// - While a switch runs, the machine starts no other one.
 /// - A failure never removes the copy of a member, except a lasting one such as a 404.
 package struct RefreshMachine: Sendable {
+    /// The members of a definition that decide about its refreshes.
     package struct Rules: Hashable, Sendable {
         /// The name of the subscription, which chooses its phase.
         package var name: String
@@ -30,6 +31,7 @@ package struct RefreshMachine: Sendable {
         }
     }
 
+    /// A wanted item, with its copy and its part in the round.
     package struct Member: Hashable, Sendable {
         package enum Step: Hashable, Sendable {
             case resting
@@ -68,6 +70,7 @@ package struct RefreshMachine: Sendable {
         }
     }
 
+    /// The work of the shell.
     package enum Action: Hashable, Sendable {
         /// Makes the members the next generation. `kept`: the keys with an unchanged entry. `ends`: the round ends with
         /// the switch, and with it the stage. Reported back as ``Event/switched(lost:)`` or an error.
@@ -76,6 +79,7 @@ package struct RefreshMachine: Sendable {
         case dropStage
     }
 
+    /// The reports of the shell, and of its timer.
     package enum Event: Sendable {
         case sourceAnswered(SourceAnswer)
         case memberAnswered(key: String, MemberAnswer)
@@ -88,10 +92,13 @@ package struct RefreshMachine: Sendable {
         case time
     }
 
+    /// One refresh of all members; see ``RefreshMachine``.
     package struct Round: Hashable, Sendable {
         package var start: Timestamp
         /// Since when only failures delay the switch.
         package var delayStart: Timestamp?
+        /// Whether a switch within the round failed, so that only the one at its end is tried.
+        var hasFailedSwitch = false
     }
 
     package let rules: Rules
@@ -137,10 +144,12 @@ package struct RefreshMachine: Sendable {
 
     // MARK: - Requests
 
+    /// Whether to ask the source for its list now. Then call ``beginSource()`` first.
     package func sourceIsDue(at now: Timestamp) -> Bool {
         !isAskingSource && round == nil && !isSwitching && sourceDue <= now
     }
 
+    /// Notes that the shell asks the source, until ``Event/sourceAnswered(_:)``.
     package mutating func beginSource() { isAskingSource = true }
 
     /// The hosts with members that wait for a request, and the time from which on the first one is due.
@@ -166,8 +175,9 @@ package struct RefreshMachine: Sendable {
     /// The next time at which the source is due or ``Event/time`` has an effect; `nil` while answers alone can change
     /// the state. For the members see ``waitingHosts()``.
     package var nextDate: Timestamp? {
-        if let start = round?.delayStart { return start + rules.maxDelay }
-        return isAskingSource || round != nil || isSwitching ? nil : sourceDue
+        if isSwitching || isAskingSource { return nil }
+        if let round { return round.delayStart.map { $0 + rules.maxDelay } }
+        return sourceDue
     }
 
     // MARK: - Members

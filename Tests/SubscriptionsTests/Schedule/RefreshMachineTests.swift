@@ -182,6 +182,51 @@ struct RefreshMachineTests {
         #expect(simulation.held.values.allSatisfy { $0 == 2 } && simulation.machine.noRoomSince == nil)
     }
 
+    @Test("A failed switch is not repeated before the end of the round")
+    func failedSwitch() {
+        var simulation = RefreshSimulation(Self.urls, Self.rules())
+        simulation.run(for: .seconds(10))
+        simulation.failsToSwitch = true
+        simulation.source = .items(
+            RefreshSimulation.items(["http://h0.example/new"] + Self.urls), least: .zero)
+        simulation.run(for: .seconds(7000))
+        // For the new member, and at the end of the round; then for the new member in the next round.
+        #expect(simulation.failedSwitches == 2)
+        simulation.run(for: .seconds(300))
+        #expect(simulation.failedSwitches == 3 && simulation.held.count == 5)
+        simulation.failsToSwitch = false
+        simulation.run(for: .seconds(3600))
+        #expect(simulation.held.count == 6)
+    }
+
+    @Test("A member that answers after the end of its round is asked for again in the next round")
+    func lateAnswer() {
+        var simulation = RefreshSimulation(Self.urls, Self.rules())
+        simulation.run(for: .seconds(10))
+        simulation.answers[Self.urls[0]] = .answer(.failed(reason: "503", pause: nil))
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(5))
+        simulation.requestTime = .seconds(400)
+        simulation.run(for: .seconds(600))
+        #expect(simulation.switches.count == 2)
+        simulation.requestTime = .milliseconds(100)
+        simulation.answers[Self.urls[0]] = .version(2)
+        simulation.run(for: .seconds(7200))
+        #expect(simulation.version(Self.urls[0]) == 2 && simulation.problem(Self.urls[0]) == nil)
+    }
+
+    @Test("A refresh that is requested while the source is asked for makes the round urgent")
+    func requestedWhileAsking() {
+        var machine = RefreshSimulation(Self.urls, Self.rules())
+        machine.run(for: .seconds(10))
+        var tested = machine.machine
+        let now = machine.now + .seconds(3600)
+        tested.beginSource()
+        _ = tested.handle(.refreshRequested, at: now)
+        _ = tested.handle(.sourceAnswered(.unchanged(least: .zero)), at: now)
+        #expect(tested.waitingHosts().map(\.due) == [now])
+    }
+
     @Test("A requested refresh asks for all members at once; a request during a round adds a round")
     func requested() {
         var simulation = RefreshSimulation(Self.urls, Self.rules())

@@ -2,7 +2,7 @@ import Primitives
 
 @testable import Subscriptions
 
-/// A subscription, its origins and a clock that jumps from one event to the next. Each answer takes 100 ms.
+/// A subscription, its origins and a clock that jumps from one event to the next. An answer takes 100 ms by default.
 struct RefreshSimulation {
     /// An answer for a member: the version of its body, or a failure.
     enum Answer {
@@ -13,6 +13,8 @@ struct RefreshSimulation {
     var machine: RefreshMachine
     var pacer = HostPacer()
     var limits = PacingLimits()
+    /// The time until the answer to a request.
+    var requestTime: Duration = .milliseconds(100)
     var now = Timestamp(seconds: 1_800_000_000)
     var source: SourceAnswer
     /// The answers by URL; other URLs have version 1.
@@ -27,6 +29,9 @@ struct RefreshSimulation {
     private(set) var dropCount = 0
     private var running: [(end: Timestamp, key: String)] = []
     var hasRoom = true
+    /// Whether the cache fails in each switch.
+    var failsToSwitch = false
+    private(set) var failedSwitches = 0
     var lost: [String: String] = [:]
 
     init(_ urls: [String], _ rules: RefreshMachine.Rules) {
@@ -101,7 +106,7 @@ struct RefreshSimulation {
             guard pacer.take(host, limits, at: now) == .go, let item = machine.beginMember(ofHost: host, at: now)
             else { continue }
             requests.append((now, item.url))
-            running.append((now + .milliseconds(100), item.key))
+            running.append((now + requestTime, item.key))
         }
     }
 
@@ -131,8 +136,9 @@ struct RefreshSimulation {
                 staged = [:]
                 dropCount += 1
             case .publish(let kept, let changed, let ends):
-                guard hasRoom else {
-                    perform(machine.handle(.switchFailed(isRoom: true), at: now))
+                guard hasRoom, !failsToSwitch else {
+                    failedSwitches += 1
+                    perform(machine.handle(.switchFailed(isRoom: !hasRoom), at: now))
                     continue
                 }
                 var next: [String: Int] = [:]

@@ -41,6 +41,12 @@ struct ScheduleTests {
         pacer.ended("a")
         let back = start - .seconds(86_400)
         #expect(pacer.take("a", PacingLimits(), at: back) == .wait(until: back + .seconds(1)))
+        #expect(pacer.take("a", PacingLimits(), at: back + .seconds(1)) == .go)
+        pacer.ended("a")
+        pacer.pause("b", for: .seconds(3600), at: start + .seconds(86_400 * 9))
+        #expect(pacer.take("b", PacingLimits(), at: back) == .wait(until: back + .seconds(86_400)))
+        #expect(pacer.take("b", PacingLimits(), at: back + .seconds(86_400)) == .go)
+        pacer.ended("b")
         pacer.forget(at: start + .seconds(2))
         #expect(pacer.count == 0)
     }

@@ -117,16 +117,11 @@ struct RefreshOperation: Sendable {
 
     private func refreshed(_ old: Entry, _ store: PendingStore, now: Timestamp) -> Entry {
         var record = old.record
-        record.etag = refresh.etag ?? record.etag
-        record.lastModified = refresh.lastModified ?? record.lastModified
-        record.contentType = refresh.contentType ?? record.contentType
-        record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
-        record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
+        record.refresh(by: refresh)
         if let allowance = refresh.staleAllowance {
             // A `download` entry keeps the longest stale allowance of all its callers.
             record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
         }
-        record.fields = refresh.fields ?? record.fields
         return store.entry(
             record, refresh, replacing: old, now: now, hits: old.hits, lastAccessDate: old.lastAccessDate)
     }

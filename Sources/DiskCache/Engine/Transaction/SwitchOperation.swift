@@ -13,6 +13,8 @@ struct SwitchOperation: Sendable {
     /// Of the stage.
     let capture: Int64
     let members: [GenerationMember]
+    /// Whether the stage ends with the switch. Otherwise it keeps the bodies that no member of this switch has.
+    let ends: Bool
 
     /// Throws ``DiskCacheError/noSpace``, without any change, when the members do not fit beside other exempt entries.
     func run(_ context: WriteContext) throws -> GenerationSwitch {
@@ -26,6 +28,10 @@ struct SwitchOperation: Sendable {
         var lost: [String: GenerationSwitch.Loss] = [:]
         var count = 0
         var seen: Set<ExactText> = []
+        // Several members may have the same body. All but the last one get a copy.
+        var users: [[UInt8]: Int] = [:]
+        for case .staged(let digest, _) in members.map(\.body) { users[digest, default: 0] += 1 }
+        Processor.share()
         for member in members where seen.insert(ExactText(member.key.text)).inserted {
             Processor.offer()
             let known = held.removeValue(forKey: member.key.text)
@@ -33,10 +39,17 @@ struct SwitchOperation: Sendable {
                 count += 1
                 continue
             }
-            switch try entry(of: member, context) {
+            var isLastUser = true
+            if case .staged(let digest, _) = member.body {
+                users[digest, default: 1] -= 1
+                isLastUser = users[digest] == 0
+            }
+            switch try entry(of: member, isLastUser: isLastUser, context) {
             case .failure(let loss):
                 lost[member.key.text] = loss.loss
-                if let known { try context.release(known.id, from: id) }
+                guard let known else { continue }
+                // A new body that is damaged does not harm the old copy.
+                if loss.loss == .damaged { count += 1 } else { try context.release(known.id, from: id) }
             case .success(let entry):
                 count += 1
                 if known?.id != entry { try context.hold(entry, for: id) }
@@ -44,10 +57,11 @@ struct SwitchOperation: Sendable {
         }
         for former in held.values { try context.release(former.id, from: id) }
         guard context.hasRoomForExempt else { throw DiskCacheError.noSpace }
-        try context.index.setPage(nil, ofCapture: capture)
-        context.journal.onCommit { [captures = context.parts.runningCaptures, capture] in
-            captures.end(capture)
-            captures.noteDropped()
+        if ends {
+            context.journal.onCommit { [captures = context.parts.runningCaptures, capture] in
+                captures.end(capture)
+                captures.noteDropped()
+            }
         }
         context.reveal()
         return GenerationSwitch(generation: generation, held: count, lost: lost)
@@ -58,7 +72,9 @@ struct SwitchOperation: Sendable {
     }
 
     /// Returns the id of the member's entry.
-    private func entry(of member: GenerationMember, _ context: WriteContext) throws -> Result<Int64, Lost> {
+    private func entry(
+        of member: GenerationMember, isLastUser: Bool, _ context: WriteContext
+    ) throws -> Result<Int64, Lost> {
         try context.flushHits(only: member.key.text)
         let row = try context.index.row(forKey: member.key.text)
         if let row, row.entry.kind != .download || row.entry.url != member.url {
@@ -76,7 +92,8 @@ struct SwitchOperation: Sendable {
             if let row, row.entry.version != member.replacing, isAsNew(row.entry, as: metadata) {
                 return .success(row.id)
             }
-            guard let id = try context.adopt(digest, stagedBy: capture, as: member, metadata, replacing: row) else {
+            let stage = isLastUser ? capture : nil
+            guard let id = try context.adopt(digest, of: stage, as: member, metadata, replacing: row) else {
                 return .failure(Lost(loss: .damaged))
             }
             return .success(id)
@@ -90,12 +107,7 @@ struct SwitchOperation: Sendable {
 
     private func refreshed(_ old: Entry, _ refresh: EntryMetadata, now: Timestamp) -> Entry {
         var record = old.record
-        record.etag = refresh.etag ?? record.etag
-        record.lastModified = refresh.lastModified ?? record.lastModified
-        record.contentType = refresh.contentType ?? record.contentType
-        record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
-        record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
-        record.fields = refresh.fields ?? record.fields
+        record.refresh(by: refresh)
         record.tags = TagUnion.tags(record.tags, adding: refresh.tags ?? [])
         let ttl = max(refresh.ttl, .zero)
         return Entry(
@@ -151,16 +163,17 @@ extension WriteContext {
         }
     }
 
-    /// Turns a staged resource into the entry of a member. Returns the id of the entry; `nil` for a damaged body.
+    /// Turns a staged resource into the entry of a member. `capture`: the stage, which gives its body away; `nil`: the
+    /// entry gets a copy. Returns the id of the entry; `nil` for a damaged body.
     fileprivate func adopt(
-        _ digest: [UInt8], stagedBy capture: Int64, as member: GenerationMember, _ metadata: EntryMetadata,
+        _ digest: [UInt8], of capture: Int64?, as member: GenerationMember, _ metadata: EntryMetadata,
         replacing old: EntryRow?
     ) throws -> Int64? {
         guard let resource = try index.row(forKey: CacheKey.resource(digest: digest).text),
             let body = try body(of: resource)
         else { return nil }
-        try index.removeUse(of: resource.id, by: capture)
-        let isShared = try index.isUsed(resource.id)
+        if let capture { try index.removeUse(of: resource.id, by: capture) }
+        let isShared = try capture == nil || index.isUsed(resource.id)
         let version = totals.nextSequence()
         let id = old?.id ?? version
         var file: (path: String, identity: FileIdentity)?
