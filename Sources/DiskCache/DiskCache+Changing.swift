@@ -60,6 +60,26 @@ extension DiskCache {
             }, completion: completion)
     }
 
+    /// Makes an entry stale, because the origin has another version by now. A ``Entry/Kind/json`` or
+    /// ``Entry/Kind/data`` entry is removed. A body from an origin that is being received under the key is not kept,
+    /// because it may be the older version. `completion` gets the durable entry; `nil` if the key now has no entry.
+    package func outdate(_ key: String, completion: @escaping Completion<Entry?>) {
+        writer.submit(
+            { context in
+                try context.flushHits(only: key)
+                _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key), tags: nil)])
+                guard let row = try context.index.row(forKey: key) else { return nil }
+                if row.entry.kind == .json || row.entry.kind == .data {
+                    try context.remove(row)
+                    return nil
+                }
+                let entry = Entry(
+                    row.entry.record, ttl: .zero, expiryDate: context.now, hits: row.entry.hits,
+                    lastAccessDate: row.entry.lastAccessDate)
+                return try context.change(row, to: entry)
+            }, completion: completion)
+    }
+
     /// Removes the entry of a key. A body from an origin that is being received under that key is not kept. `condition`
     /// gets the entry, or `nil`, at the instant of the removal, and must not wait; `false` ends with
     /// ``DiskCacheError/conditionFailed``. `completion` gets whether there was an entry, once the removal is durable.
@@ -83,10 +103,11 @@ extension DiskCache {
     /// operations run. Matching bodies from an origin that are being received are not kept, except the body of
     /// `reservation`, because its response causes this removal. `completion` gets the number of removed entries once
     /// the removal is durable. After an error, some entries may be gone. If an entry matches and `condition` does not
-    /// hold at the beginning, `completion` gets ``DiskCacheError/conditionFailed``, and no entry is removed.
+    /// hold at the beginning, `completion` gets ``DiskCacheError/conditionFailed``, and no entry is removed. Held
+    /// entries stay, and count nowhere, unless a filter names their key or URL. With `removesHeld`, they go, too.
     package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil, condition: RemovalCondition? = nil,
-        completion: @escaping Completion<Int>
+        removesHeld: Bool = false, completion: @escaping Completion<Int>
     ) {
         let spared = reservation?.number(in: parts)
         let telling = BulkRemoval(verb: .removed, filter: filters.count == 1 ? filters[0] : nil)
@@ -95,7 +116,9 @@ extension DiskCache {
             try context.check(condition, filters, now: now)
             // Uses the same instant as the removal of the rows, so that no store brings back an entry removed here.
             try context.purgeStores(filters, sparing: spared, now: now)
-            let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence, telling: telling)
+            let purge = Purge(
+                filters: filters, now: now, lastVersion: context.totals.sequence, telling: telling,
+                removesHeld: removesHeld)
             context.journal.onCommit { begun.withLock { $0 = purge } }
             return try purge.step(context, after: 0, limit: limit)
         }
@@ -111,8 +134,10 @@ extension DiskCache {
         }
     }
 
+    /// Counts the entries that a removal by the filter would remove: held entries only if the filter names a key or
+    /// URL. Waits for the disk.
     package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
-        try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
+        try parts.reader.count(.purge(filter, now: parts.clock.now()))
     }
 
     /// Removes the useless expired entries (``EntryRow/isSweepable``). The first step of ``maintain(completion:)``.

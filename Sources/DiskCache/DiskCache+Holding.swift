@@ -6,17 +6,20 @@ import Primitives
 extension DiskCache {
     /// Begins the next generation of the entries that `holder` holds. A holder needs no registration.
     package func beginGeneration(of holder: String, completion: @escaping Completion<GenerationStage>) {
-        writer.submit({ try $0.beginCapture() }) { [parts, writer] result in
+        writer.submit({ try $0.beginCapture(of: holder) }) { [parts, writer] result in
             completion(
                 result.map { number in
-                    GenerationStage(holder, CaptureBodies(number, parts: parts, writer: writer), writer: writer)
+                    GenerationStage(
+                        holder, CaptureBodies(number, parts: parts, writer: writer), parts.pendingStores.members,
+                        writer: writer)
                 })
         }
     }
 
     /// Ends a holder. Its entries become ordinary entries; `removing`: entries are removed unless another holder holds
-    /// them or a caller has pinned them. `completion` gets the number of the entries that the holder has held. A kill
-    /// leaves a part of them held, and the holder in ``holders()``.
+    /// them or a caller has pinned them. Running stages of the holder end: their publishes fail with
+    /// ``DiskCacheError/reservationEnded``. `completion` gets the number of the entries that the holder has held; begin
+    /// no generation of the same name before that. A kill leaves a part of them held, and the holder in ``holders()``.
     package func release(_ holder: String, removing: Bool, completion: @escaping Completion<Int>) {
         releaseSome(of: holder, removing: removing, after: 0, completion)
     }
@@ -29,6 +32,7 @@ extension DiskCache {
         writer.submit(
             makesRoom: true,
             { context -> (count: Int, isDone: Bool) in
+                if count == 0 { context.endStages(of: holder) }
                 guard let (id, _) = try context.index.holder(named: holder) else { return (0, true) }
                 let entries = try context.index.heldIDs(of: id, limit: Self.releaseStep)
                 for entry in entries {
@@ -58,6 +62,19 @@ extension DiskCache {
                     SELECT generation, (SELECT COUNT(*) FROM holds WHERE holder = holders.id) FROM holders WHERE name = ?
                     """
             ).first([holder]) { HeldGeneration(number: $0[0], count: Int($0[1] as Int64)) }
+        }
+    }
+
+    /// The keys of the entries that a holder holds. Waits for the disk.
+    package func heldKeys(of holder: String) throws(DiskCacheError) -> Set<String> {
+        try parts.index.list { db in
+            Set(
+                try db.cachedStatement(
+                    sql: """
+                        SELECT key FROM holders JOIN holds ON holder = holders.id JOIN entries ON entries.id = holds.entry \
+                        WHERE name = ?
+                        """
+                ).all([holder]) { $0[0] as String })
         }
     }
 

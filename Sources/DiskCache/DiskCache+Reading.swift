@@ -125,6 +125,11 @@ extension DiskCache {
         return false
     }
 
+    /// Drops the ready answers made of an entry, because their readers are to get another body. The entry stays.
+    package func dropAnswers(of key: String) {
+        parts.memory.peek(key)?.hot.change()
+    }
+
     /// Tells later whether the result of ``responses(to:limit:)`` is still current. Take the mark before the look-up.
     package func mark(ofResponsesTo url: ResponseURL) -> ChangeMark {
         parts.responseChanges.mark(url.md5)

@@ -82,15 +82,17 @@ extension DiskCache {
         }
     }
 
-    /// Count the rows that belong to no entry, no capture, no resource or no holder.
+    /// Count the rows that belong to no entry, no capture, no resource or no holder, and the entries with a wrong
+    /// number of holders.
     private static let strangers = [
         "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)",
         "SELECT COUNT(*) FROM captures WHERE page NOT IN (\(ids(of: .page)))",
         "SELECT COUNT(*) FROM uses WHERE capture NOT IN (SELECT number FROM captures)",
         "SELECT COUNT(*) FROM holds WHERE holder NOT IN (SELECT id FROM holders)",
-        "SELECT COUNT(*) FROM holds WHERE entry NOT IN (SELECT id FROM entries WHERE pinned >= \(EntryRow.heldBit))",
+        "SELECT COUNT(*) FROM holds WHERE entry NOT IN (SELECT id FROM entries)",
         """
-        SELECT COUNT(*) FROM entries WHERE pinned >= \(EntryRow.heldBit) AND id NOT IN (SELECT entry FROM holds)
+        SELECT COUNT(*) FROM entries \
+        WHERE pinned / \(EntryRow.heldUnit) <> (SELECT COUNT(*) FROM holds WHERE entry = entries.id)
         """,
         "SELECT COUNT(*) FROM uses WHERE resource NOT IN (\(ids(of: .resource)))",
     ]
@@ -119,7 +121,7 @@ package enum VerificationFinding: Hashable, Sendable {
     case corrupt(key: String, path: String?)
     /// A file in a directory of bodies belongs to no entry.
     case orphan(path: String)
-    /// Tags, captures or uses in the index belong to no entry.
+    /// Tags, captures, uses or holds in the index belong to no entry, or entries have a wrong number of holders.
     case orphanInIndex(count: Int)
     /// Resources of pages that no capture uses.
     case unusedResources(count: Int)
@@ -137,7 +139,7 @@ extension VerificationFinding: CustomStringConvertible {
         case .missing(let key, let path): "missing body of \(key) (\(path ?? "in the slab"))"
         case .corrupt(let key, let path): "corrupt body of \(key) (\(path ?? "in the slab"))"
         case .orphan(let path): "body without an entry: \(path)"
-        case .orphanInIndex(let count): "\(count) tags, captures or uses in the index without an entry"
+        case .orphanInIndex(let count): "\(count) tags, captures, uses or holds in the index without an entry"
         case .unusedResources(let count): "\(count) resources of pages without a capture"
         case .orphanSlots(let count): "\(count) slots of the slab without an entry"
         case .leftover(let path): "leftover: \(path)"

@@ -41,7 +41,7 @@ package struct Entry: Sendable {
         /// In the order in which the entry got them.
         var tags: [String]
         package var pinned: Bool
-        var held = false
+        var holders = 0
         var version: Int64
         var staleAllowance: Duration
         var fields: String?
@@ -126,9 +126,10 @@ package struct Entry: Sendable {
     package var tags: [String] { storage.tags }
     /// Exempt from eviction because a caller wants so.
     package var pinned: Bool { storage.record.pinned }
-    /// A member of a generation; see ``GenerationStage``. Only a removal by key or URL removes the entry, and it may be
-    /// served stale.
-    package var held: Bool { storage.record.held }
+    /// The number of holders that have the entry as a member of their generations; see ``GenerationStage``.
+    package var holders: Int { storage.record.holders }
+    /// Whether there is a holder. Then only a removal by key or URL removes the entry, and it may be served stale.
+    package var held: Bool { holders > 0 }
     /// Exempt from eviction and from the sweep.
     package var isExempt: Bool { pinned || held }
     /// Grows with every publish in the namespace. Two bodies under one key never have the same version.

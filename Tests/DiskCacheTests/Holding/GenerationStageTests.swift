@@ -43,8 +43,8 @@ struct GenerationStageTests {
             var refresh = EntryMetadata(ttl: .seconds(50))
             refresh.etag = "\"new\""
             let stage: GenerationStage = try await outcome { cache.beginGeneration(of: "a", completion: $0) }
-            let member = GenerationMember(
-                .url(canonical: HeldBodies.urls[0]), url: HeldBodies.urls[0], .kept(refresh), replacing: entry.version)
+            var member = stage.member(.url(canonical: HeldBodies.urls[0]), url: HeldBodies.urls[0])
+            (member.body, member.replacing) = (.kept(refresh), entry.version)
             _ = try await outcome { stage.publish([member, member], completion: $0) }
             let new = try #require(try cache.entry(url: HeldBodies.urls[0]))
             #expect(new.version == entry.version && new.etag == "\"new\"")
@@ -116,7 +116,7 @@ struct GenerationStageTests {
             #expect(try await outcome { stage.publish(some, ends: false, completion: $0) }.held == 2)
             try await cache.awaitNoDroppedCaptures()
             let rest = members.dropFirst(2).map { $0 }
-            let kept = some.map { GenerationMember($0.key, url: $0.url, .kept(nil), replacing: nil) }
+            let kept = some.map { stage.member($0.key, url: $0.url) }
             #expect(try await outcome { stage.publish(kept + rest, completion: $0) }.held == 6)
             for (number, url) in HeldBodies.urls.enumerated() {
                 #expect(try await cache.text(url: url) == HeldBodies.body(number, "1"))

@@ -19,25 +19,62 @@ enum HeldBodies {
     }
 }
 
+extension GenerationStage {
+    func publish(_ members: [GenerationMember], ends: Bool = true) async throws -> GenerationSwitch {
+        try await outcome { publish(members, ends: ends, completion: $0) }
+    }
+}
+
+extension GenerationMember {
+    /// Changes the metadata of the body.
+    mutating func edit(_ change: (inout EntryMetadata) -> Void) {
+        switch body {
+        case .kept(var metadata?):
+            change(&metadata)
+            body = .kept(metadata)
+        case .staged(let digest, var metadata):
+            change(&metadata)
+            body = .staged(digest: digest, metadata)
+        case .kept(nil): break
+        }
+    }
+}
+
 extension DiskCache {
     /// Stages bodies by their URLs; `nil` keeps the entry of a URL.
     func stage(_ holder: String, _ bodies: [String: String??]) async throws -> (GenerationStage, [GenerationMember]) {
         let stage: GenerationStage = try await outcome { beginGeneration(of: holder, completion: $0) }
+        return (stage, try await members(of: stage, bodies))
+    }
+
+    func members(of stage: GenerationStage, _ bodies: [String: String??]) async throws -> [GenerationMember] {
         var members: [GenerationMember] = []
         for (url, body) in bodies {
-            let version = try entry(url: url)?.version
-            var change = GenerationMember.Body.kept(nil)
+            var member = stage.member(.url(canonical: url), url: url)
+            member.replacing = try entry(url: url)?.version
             if let body, let body {
                 let reservation = stage.reserveBody()
                 try reservation.receive(Array(body.utf8))
                 let digest = try await reservation.publish(EntryMetadata(ttl: .zero)).entry.digest
                 var metadata = EntryMetadata(ttl: .seconds(100))
                 metadata.downloadStartDate = parts.clock.now()
-                change = .staged(digest: digest, metadata)
+                member.body = .staged(digest: digest, metadata)
             }
-            members.append(GenerationMember(.url(canonical: url), url: url, change, replacing: version))
+            members.append(member)
         }
-        return (stage, members)
+        return members
+    }
+
+    func loaded(_ key: String) throws -> StoredEntry? {
+        if case .hit(let stored) = try load(key) { stored } else { nil }
+    }
+
+    /// Removes an entry as eviction does.
+    func evict(url: String) throws {
+        try writer.perform { context in
+            guard let row = try context.index.row(forKey: CacheKey.url(canonical: url).text) else { return }
+            try context.remove(row, because: .limit, as: .evicted)
+        }
     }
 
     @discardableResult

@@ -288,10 +288,18 @@ extension DiskCache {
         return try entry.text()
     }
 
-    /// Waits until the writer has removed the uses of all dropped captures.
+    /// Waits until the writer has removed the uses of all dropped captures. Running captures and stages stay.
     func awaitNoDroppedCaptures() async throws {
-        while try await outcome(of: { writer.submit({ try $0.index.capturesWithoutPage().count }, completion: $0) }) > 0
-        {}
+        while try await hasDroppedCaptures {}
+    }
+
+    private var hasDroppedCaptures: Bool {
+        get async throws {
+            try await outcome { [running = parts.runningCaptures] ended in
+                writer.submit(
+                    { try !$0.index.capturesWithoutPage().allSatisfy(running.contains) }, completion: ended)
+            }
+        }
     }
 
     func sweep() async throws -> Int { try await outcome { sweepExpired(completion: $0) } }

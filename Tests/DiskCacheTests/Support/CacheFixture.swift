@@ -10,7 +10,7 @@ final class CacheFixture: Sendable {
     let directory: CacheDirectory
     let clock = ManualClock()
     let notices = Recorder<String>()
-    private let configuration: CacheConfiguration
+    let configuration: CacheConfiguration
 
     init(_ layout: Layout = .hashed, _ configure: (inout CacheConfiguration) -> Void = { _ in }) throws {
         temporary = try TemporaryDirectory("larder-diskcache")

@@ -17,7 +17,8 @@ struct PendingStore: Sendable {
     fileprivate(set) var isVariantOpen = false
     let purged = PurgeMark()
     /// The changes that callers have made to the entry of each key since the reservation began.
-    fileprivate var patches: [ExactText: Patch] = [:]
+    var patches: Patches = [:]
+    typealias Patches = [ExactText: Patch]
     /// The changes of the entry with the decided key, which the published entry gets as well.
     private var patch: Patch { patches[ExactText(key.text)] ?? Patch() }
 
@@ -72,7 +73,7 @@ struct PendingStore: Sendable {
         fileprivate(set) var newTags: Set<ExactText> = []
     }
 
-    fileprivate mutating func meet(_ new: Patch, of key: String) {
+    mutating func meet(_ new: Patch, of key: String) {
         var patch = patches[ExactText(key)] ?? Patch()
         if new.ttl != nil { (patch.ttl, patch.expiryDate, patch.fields) = (new.ttl, new.expiryDate, new.fields) }
         if new.pinned != nil { patch.pinned = new.pinned }
@@ -100,6 +101,17 @@ struct PendingStore: Sendable {
         return Entry(
             record, ttl: ttl, expiryDate: patch.expiryDate ?? metadata.expiryDate ?? now + ttl, hits: hits,
             lastAccessDate: lastAccessDate)
+    }
+
+    /// Returns the entry with the values of an answer that confirms its body.
+    func refreshed(_ old: Entry, by refresh: EntryMetadata, now: Timestamp) -> Entry {
+        var record = old.record
+        record.refresh(by: refresh)
+        if let allowance = refresh.staleAllowance {
+            // A `download` entry keeps the longest stale allowance of all its callers.
+            record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
+        }
+        return entry(record, refresh, replacing: old, now: now, hits: old.hits, lastAccessDate: old.lastAccessDate)
     }
 
     private mutating func addLatePurge(_ tags: Set<ExactText>) {
@@ -136,7 +148,7 @@ struct PendingStore: Sendable {
     }
 
     /// Applies a purge, remembers its tags, and returns the scopes that may match the replaced entry by tag or state.
-    fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
+    mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
         guard !purged.isSet else { return nil }
         var doubtful: [PurgeScope] = []
         for scope in scopes where isIn(scope.filter) {
@@ -178,6 +190,7 @@ final class PendingStores: Sendable {
     }
 
     private let state = Locked(State())
+    let members = PendingMembers()
 
     func begin(_ store: PendingStore) -> Int {
         state.withLock { state in
@@ -222,6 +235,7 @@ final class PendingStores: Sendable {
         journal.onUndo { [self] in
             state.withLock { state in for (number, old) in former { state.fetched[number]?.patches = old } }
         }
+        members.patch(key, patch, journal)
     }
 
     /// A store that a purge may match only through the entry that it replaces or refreshes. The index must be asked.
@@ -235,7 +249,7 @@ final class PendingStores: Sendable {
 
     /// Called when a purge begins. Marks the stores that it matches. Returns the stores that need a look in the index.
     func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
-        state.withLock { state in
+        let doubts = state.withLock { state in
             var doubts: [Doubt] = []
             // Changes each store in place, because taking it out and putting it back would copy all that it remembers.
             for index in state.fetched.indices where state.fetched.keys[index] != spared {
@@ -243,5 +257,6 @@ final class PendingStores: Sendable {
             }
             return doubts
         }
+        return doubts + members.purge(scopes)
     }
 }

@@ -6,14 +6,15 @@ struct Purge: Sendable {
     var now: Timestamp
     var lastVersion: Int64
     var telling: BulkRemoval
+    /// Whether held entries go although no filter names them.
+    var removesHeld = false
 
     /// Returns the number of entries removed. `count` entries were removed before.
     func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
         var removed = 0
         for filter in filters where removed < limit {
-            var query = EntryQuery(filter, now: now)
+            var query = EntryQuery.purge(filter, now: now, removesHeld: removesHeld)
             query.restrict("version <= ?", [lastVersion])
-            if !filter.namesResource { query.restrict("+pinned < \(EntryRow.heldBit)", []) }
             removed += try context.remove(
                 query, because: .purged, limit: limit - removed, telling, after: count + removed)
         }
@@ -28,7 +29,7 @@ extension WriteContext {
     /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there are entries to remove.
     func check(_ condition: RemovalCondition?, _ filters: [EntryFilter], now: Timestamp) throws {
         guard let condition, !condition.holds(try entry(forKey: condition.key)) else { return }
-        for filter in filters where try !index.rows(EntryQuery(filter, now: now), limit: 1).isEmpty {
+        for filter in filters where try !index.rows(.purge(filter, now: now), limit: 1).isEmpty {
             throw DiskCacheError.conditionFailed
         }
     }
@@ -44,8 +45,11 @@ extension WriteContext {
             let question = ExactText("\(first) \(doubt.url ?? "")")
             let isMeant =
                 try known[question]
-                ?? index.holds(from: first, to: last) { kindCode, expiryDate, tags in
-                    doubt.scopes.contains { $0.means(kindCode, expiryDate, tags, now: now) }
+                ?? index.holds(from: first, to: last) { kindCode, expiryDate, tags, isHeld in
+                    doubt.scopes.contains { scope in
+                        // A held entry stays, so its new body does not bring it back.
+                        (!isHeld || scope.filter.namesResource) && scope.means(kindCode, expiryDate, tags, now: now)
+                    }
                 }
             known[question] = isMeant
             if isMeant { doubt.purged.set() }

@@ -90,7 +90,7 @@ struct StoreOperation: Sendable {
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
             tags: [], pinned: false, version: version,
             staleAllowance: max(metadata.staleAllowance ?? .zero, allowance), fields: metadata.fields)
-        record.held = old?.held ?? false
+        record.holders = old?.holders ?? 0
         return store.entry(
             record, metadata, replacing: old, now: context.now, hits: 0, lastAccessDate: parts.hits.clock.now())
     }
@@ -103,27 +103,16 @@ struct RefreshOperation: Sendable {
 
     func run(_ context: WriteContext) throws -> PublishOutcome {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }
-        if store.purged.isSet { return .notKept(refreshed(entry, store, now: context.now), body: nil) }
+        if store.purged.isSet { return .notKept(store.refreshed(entry, by: refresh, now: context.now), body: nil) }
         try context.flushHits(only: entry.key)
         guard let row = try context.index.row(forKey: entry.key), row.entry.version == entry.version else {
             throw DiskCacheError.versionChanged
         }
-        let entry = refreshed(row.entry, store, now: context.now)
+        let entry = store.refreshed(row.entry, by: refresh, now: context.now)
         if let key = CacheKey(entry.key), key.form == .response {
             _ = try context.makeRoomForFields(of: key, length: entry.fieldsLength, replacing: row.entry)
         }
         return .stored(try context.change(row, to: entry))
-    }
-
-    private func refreshed(_ old: Entry, _ store: PendingStore, now: Timestamp) -> Entry {
-        var record = old.record
-        record.refresh(by: refresh)
-        if let allowance = refresh.staleAllowance {
-            // A `download` entry keeps the longest stale allowance of all its callers.
-            record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
-        }
-        return store.entry(
-            record, refresh, replacing: old, now: now, hits: old.hits, lastAccessDate: old.lastAccessDate)
     }
 }
 

@@ -11,12 +11,23 @@ extension WriteContext {
     /// The most uses that a step removes, because other operations wait for it.
     private static let captureStep = 100
 
-    func beginCapture() throws -> Int64 {
+    /// `holder`: of the stage that stores bodies under the number; `nil` for the capture of a page.
+    func beginCapture(of holder: String? = nil) throws -> Int64 {
         let number = totals.nextSequence()
         try index.insertCapture(number)
-        parts.runningCaptures.begin(number)
+        parts.runningCaptures.begin(number, of: holder)
         journal.onUndo { [captures = parts.runningCaptures] in captures.end(number) }
         return number
+    }
+
+    /// Ends the running stages of a holder. Their publishes, and the stores of their bodies, fail.
+    func endStages(of holder: String) {
+        let captures = parts.runningCaptures
+        for stage in captures.stages(of: holder) {
+            captures.end(stage)
+            journal.onUndo { captures.begin(stage, of: holder) }
+            journal.onCommit { captures.noteDropped() }
+        }
     }
 
     /// Gives a running capture to the page of the entry `id`, and drops the page's oldest captures beyond `limit`.
@@ -88,17 +99,35 @@ extension WriteContext {
 final class RunningCaptures: Sendable {
     private struct State {
         var numbers: Set<Int64> = []
+        /// The holders of the stages among the captures.
+        var holders: [Int64: String] = [:]
         var hasDropped = false
     }
 
     private let state = Locked(State())
 
-    func begin(_ number: Int64) { state.withLock { _ = $0.numbers.insert(number) } }
+    func begin(_ number: Int64, of holder: String? = nil) {
+        state.withLock { state in
+            state.numbers.insert(number)
+            state.holders[number] = holder
+        }
+    }
+
+    func stages(of holder: String) -> [Int64] {
+        state.withLock { $0.holders.filter { ExactText($0.value) == ExactText(holder) }.map(\.key) }
+    }
+
     var count: Int { state.withLock { $0.numbers.count } }
     func contains(_ number: Int64) -> Bool { state.withLock { $0.numbers.contains(number) } }
 
     /// If the capture has no page, it is dropped.
-    func end(_ number: Int64) { state.withLock { _ = $0.numbers.remove(number) } }
+    func end(_ number: Int64) {
+        state.withLock { state in
+            state.numbers.remove(number)
+            state.holders[number] = nil
+        }
+    }
+
     func noteDropped() { state.withLock { $0.hasDropped = true } }
     /// Whether there may be dropped captures with uses that are not removed yet.
     var hasDropped: Bool { state.withLock { $0.hasDropped } }

@@ -54,6 +54,14 @@ struct EntryQuery {
         }
     }
 
+    /// Finds the entries that a purge by `filter` removes: held entries only if the filter names a key or URL, or with
+    /// `removesHeld`.
+    static func purge(_ filter: EntryFilter, now: Timestamp, removesHeld: Bool = false) -> EntryQuery {
+        var query = EntryQuery(filter, now: now)
+        if !removesHeld, !filter.namesResource { query.restrict("+pinned < \(EntryRow.heldUnit)", []) }
+        return query
+    }
+
     /// Finds all rows, those of resources, too.
     static var unfiltered: EntryQuery { EntryQuery(path: .any) }
 

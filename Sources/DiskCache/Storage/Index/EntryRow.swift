@@ -40,9 +40,9 @@ package struct EntryRow: Sendable {
 
     private static func fileCost(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
 
-    /// The bits of the column `pinned`. Entries with neither bit may be evicted.
+    /// The column `pinned` is the sum of `pinnedBit` and of `heldUnit` for each holder. Entries with 0 may be evicted.
     static let pinnedBit = 1
-    static let heldBit = 2
+    static let heldUnit = 2
 
     /// Columns in the order in which ``init(_:namespace:directory:)`` reads them.
     static let columns = """
@@ -79,7 +79,7 @@ package struct EntryRow: Sendable {
         statement.bind(entry.ttl.milliseconds)
         statement.bind(entry.expiryDate.milliseconds)
         statement.bind(record.staleAllowance.milliseconds)
-        statement.bind((record.pinned ? Self.pinnedBit : 0) | (record.held ? Self.heldBit : 0))
+        statement.bind((record.pinned ? Self.pinnedBit : 0) + record.holders * Self.heldUnit)
         statement.bind(entry.hits)
         statement.bind(entry.lastAccessDate.milliseconds)
         statement.bind(cost)
@@ -131,7 +131,7 @@ extension EntryRow {
             createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
             tags: Self.tags(fromList: row[24]), pinned: exemption & Self.pinnedBit != 0, version: version,
             staleAllowance: .milliseconds(row[18] as Int64), fields: row[25])
-        record.held = exemption & Self.heldBit != 0
+        record.holders = exemption / Self.heldUnit
         guard let queue = UInt8(exactly: row[30] as Int64).flatMap(EvictionQueue.init) else {
             throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
         }

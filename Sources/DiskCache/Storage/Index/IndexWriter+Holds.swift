@@ -49,8 +49,7 @@ extension IndexWriter {
         try execute("DELETE FROM holds WHERE entry = ?", [entry])
     }
 
-    func isHeld(_ entry: Int64) throws -> Bool {
-        try db.cachedStatement(sql: "SELECT 1 FROM holds WHERE entry = ? LIMIT 1").first([entry]) { $0[0] as Int64 }
-            != nil
+    func holderCount(of entry: Int64) throws -> Int {
+        try db.cachedStatement(sql: "SELECT COUNT(*) FROM holds WHERE entry = ?").first([entry]) { $0[0] } ?? 0
     }
 }

@@ -32,15 +32,19 @@ struct IndexWriter {
     }
 
     /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included. `isWanted` gets the
-    /// code of the kind, the expiry and the tags.
+    /// code of the kind, the expiry, the tags, and whether the entry has holders.
     func holds(
-        from first: String, to last: String, where isWanted: (Int, Timestamp, [String]) -> Bool
+        from first: String, to last: String, where isWanted: (Int, Timestamp, [String], Bool) -> Bool
     ) throws -> Bool {
         let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
-        return try cursor.contains { isWanted($0[0], Timestamp(milliseconds: $0[1]), EntryRow.tags(fromList: $0[2])) }
+        return try cursor.contains { row in
+            isWanted(
+                row[0], Timestamp(milliseconds: row[1]), EntryRow.tags(fromList: row[2]),
+                row[3] as Int >= EntryRow.heldUnit)
+        }
     }
 
-    static let heldStatement = "SELECT kind, expiry, tagList FROM entries WHERE key BETWEEN ? AND ?"
+    static let heldStatement = "SELECT kind, expiry, tagList, pinned FROM entries WHERE key BETWEEN ? AND ?"
 
     private func row(where condition: String, _ arguments: StatementArguments) throws -> EntryRow? {
         let statement = try db.cachedStatement(sql: "SELECT \(EntryRow.columns) FROM entries WHERE \(condition)")
