@@ -33,9 +33,11 @@ package enum BodyMerge: Hashable, Sendable {
     package enum Side: String, Hashable, Sendable { case base, ours, theirs }
 
     /// Merges two bodies; `nil` stands for an absent or deleted document. `valueLimit` is the most JSON values in each
-    /// body, which bounds the memory of the merge.
+    /// body, which bounds the memory of the merge. With `prefersOurs`, the values of ours win where JSON would clash;
+    /// a conflict of whole bodies remains one.
     package init(
-        base: MergeBase<[UInt8]>, ours: [UInt8]?, theirs: [UInt8]?, valueLimit: Int = 1_000_000, clashLimit: Int = 1000
+        base: MergeBase<[UInt8]>, ours: [UInt8]?, theirs: [UInt8]?, prefersOurs: Bool = false,
+        valueLimit: Int = 1_000_000, clashLimit: Int = 1000
     ) {
         if ours == theirs {
             self = .theirs
@@ -45,7 +47,8 @@ package enum BodyMerge: Hashable, Sendable {
             self = .ours
         } else if let ours, let theirs {
             do throws(Reason) {
-                self = try Self.merge(base, ours, theirs, valueLimit: valueLimit, clashLimit: clashLimit)
+                self = try Self.merge(
+                    base, ours, theirs, prefersOurs: prefersOurs, valueLimit: valueLimit, clashLimit: clashLimit)
             } catch {
                 self = .conflict(error)
             }
@@ -55,7 +58,8 @@ package enum BodyMerge: Hashable, Sendable {
     }
 
     private static func merge(
-        _ base: MergeBase<[UInt8]>, _ ours: [UInt8], _ theirs: [UInt8], valueLimit: Int, clashLimit: Int
+        _ base: MergeBase<[UInt8]>, _ ours: [UInt8], _ theirs: [UInt8], prefersOurs: Bool, valueLimit: Int,
+        clashLimit: Int
     ) throws(Reason) -> BodyMerge {
         func parse(_ bytes: [UInt8], _ side: Side) throws(Reason) -> JSON {
             do throws(JSON.SyntaxError) {
@@ -78,7 +82,9 @@ package enum BodyMerge: Hashable, Sendable {
                 throw error
             }
         }
-        switch ThreeWayMerge.merge(base: baseJSON, ours: oursJSON, theirs: theirsJSON, clashLimit: clashLimit) {
+        let outcome = ThreeWayMerge.merge(
+            base: baseJSON, ours: oursJSON, theirs: theirsJSON, prefersOurs: prefersOurs, clashLimit: clashLimit)
+        switch outcome {
         case .clash(let clashes): return .clash(clashes)
         case .merged(let merged) where merged.equalsTheirs: return .theirs
         case .merged(let merged) where merged.equalsOurs: return .ours

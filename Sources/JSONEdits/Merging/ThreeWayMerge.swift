@@ -6,7 +6,7 @@ import Primitives
 /// 2. If one side equals the base, the other side wins.
 /// 3. Objects are merged member by member. A missing member differs from a member that is `null`. If the base has no
 ///    such object because it is missing, each of its members is missing.
-/// 4. Everywhere else the two sides clash. Arrays and scalars are never merged in part.
+/// 4. Everywhere else the two sides clash, or ours wins. Arrays and scalars are never merged in part.
 ///
 /// Values are equal in the sense of `JSON.isEquivalent(to:)`, so `1.0` equals `1`. An equal value keeps the text of
 /// theirs, so that a merge does not rewrite the unchanged parts of a remote document.
@@ -22,10 +22,11 @@ package enum ThreeWayMerge {
     /// debug build needs up to 2 MiB of stack for 512 levels.
     ///
     /// `clashLimit` is the most clashes in the list. It bounds the memory, because a pointer repeats the whole path.
+    /// With `prefersOurs`, the value of ours wins where both sides would clash, and the outcome is never a clash.
     package static func merge(
-        base: MergeBase<JSON>, ours: JSON?, theirs: JSON?, clashLimit: Int = 1000
+        base: MergeBase<JSON>, ours: JSON?, theirs: JSON?, prefersOurs: Bool = false, clashLimit: Int = 1000
     ) -> Outcome {
-        var merger = Merger(clashLimit: clashLimit)
+        var merger = Merger(prefersOurs: prefersOurs, clashLimit: clashLimit)
         let merged = merger.merge(base: base, ours: ours, theirs: theirs)
         guard merger.clashes.list.isEmpty, merger.clashes.more == 0 else { return .clash(merger.clashes) }
         // Only theirs itself has the order of its members and the text of all numbers.
@@ -35,12 +36,14 @@ package enum ThreeWayMerge {
 }
 
 private struct Merger {
+    let prefersOurs: Bool
     let clashLimit: Int
     var clashes = ThreeWayMerge.Clashes()
     /// The tokens of the current place.
     private var path: [String] = []
 
-    init(clashLimit: Int) {
+    init(prefersOurs: Bool, clashLimit: Int) {
+        self.prefersOurs = prefersOurs
         self.clashLimit = clashLimit
     }
 
@@ -50,9 +53,10 @@ private struct Merger {
         if case .object(let ours) = ours, case .object(let theirs) = theirs, let base = BaseMembers(base) {
             return mergeMembers(base: base, ours: ours, theirs: theirs)
         }
-        if areEqual(ours, theirs) { return .init(value: theirs, equalsOurs: true, equalsTheirs: true) }
-        if isEqual(base, ours) { return .init(value: theirs, equalsOurs: false, equalsTheirs: true) }
-        if isEqual(base, theirs) { return .init(value: ours, equalsOurs: true, equalsTheirs: false) }
+        if JSON.areEquivalent(ours, theirs) { return .init(value: theirs, equalsOurs: true, equalsTheirs: true) }
+        if base.isEquivalent(to: ours) { return .init(value: theirs, equalsOurs: false, equalsTheirs: true) }
+        if base.isEquivalent(to: theirs) { return .init(value: ours, equalsOurs: true, equalsTheirs: false) }
+        if prefersOurs { return .init(value: ours, equalsOurs: true, equalsTheirs: false) }
         clash(base, ours, theirs)
         return .init(value: theirs, equalsOurs: false, equalsTheirs: false)
     }
@@ -89,41 +93,7 @@ private struct Merger {
             clashes.more += 1
             return
         }
-        var known: JSON?
-        if case .value(let value) = base { known = value }
-        clashes.list.append(.init(pointer: JSONPointer(tokens: path), base: known, ours: ours, theirs: theirs))
-    }
-
-    private func areEqual(_ left: JSON?, _ right: JSON?) -> Bool {
-        guard let left, let right else { return left == nil && right == nil }
-        return left.isEquivalent(to: right)
-    }
-
-    private func isEqual(_ base: MergeBase<JSON>, _ side: JSON?) -> Bool {
-        switch base {
-        case .unknown: false
-        case .missing: side == nil
-        case .value(let value): side?.isEquivalent(to: value) ?? false
-        }
-    }
-}
-
-/// The base of a merge of two objects.
-private struct BaseMembers {
-    private let table: MemberTable
-    private let isUnknown: Bool
-
-    /// `nil` if the base is neither an object nor missing nor unknown. Then its members cannot be compared.
-    init?(_ base: MergeBase<JSON>) {
-        switch base {
-        case .unknown: (table, isUnknown) = (MemberTable([]), true)
-        case .missing: (table, isUnknown) = (MemberTable([]), false)
-        case .value(.object(let members)): (table, isUnknown) = (MemberTable(members), false)
-        case .value: return nil
-        }
-    }
-
-    func member(_ name: String) -> MergeBase<JSON> {
-        isUnknown ? .unknown : table.value(of: name).map { .value($0) } ?? .missing
+        let pointer = JSONPointer(tokens: path)
+        clashes.list.append(.init(pointer: pointer, base: base.knownValue, ours: ours, theirs: theirs))
     }
 }

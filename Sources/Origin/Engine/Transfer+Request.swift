@@ -6,7 +6,7 @@ extension Transfer {
     /// Whether the request uses HTTP/1.1 and only the options URL, target and fields, so that its handle can be reused.
     var isPlain: Bool {
         url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
-            && !request.mayBeRedirected
+            && !request.mayBeRedirected && request.mayRepeat
     }
 
     /// Sets the options of the next request on a handle that has the common options, and directs its callbacks to this
@@ -82,7 +82,7 @@ extension Transfer {
             handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
             closeAfterwards()
         }
-        if request.body != nil || !request.isIdempotent {
+        if request.body != nil || !request.isRepeatable {
             // When a reused connection turns out to be closed, libcurl itself sends the request again. It does so even
             // for a request that must not be repeated, and it sends only the unread part of the body.
             handle.set(CURLOPT_FRESH_CONNECT, 1)

@@ -213,7 +213,7 @@ extension Transfer {
     }
 
     func outcome(of code: CURLcode) -> Outcome {
-        let isRepeatable = request.isIdempotent && request.body?.isUntouched != false
+        let isRepeatable = request.isRepeatable && request.body?.isUntouched != false
         let isEarly = current.phase == .connecting || (current.phase == .waiting && isRepeatable)
         if current.isUncleanReuse { return .again }
         // The received bytes are no response to this request. Usually they are the rest of the previous response.

@@ -128,6 +128,20 @@ extension OriginError {
         }
     }
 
+    /// Whether the origin has certainly not seen the request, because there was no connection. A lost connection may
+    /// have carried it.
+    package var isBeforeRequest: Bool {
+        switch kind {
+        case .timedOut(.connecting), .timedOut(.queued): true
+        case .transfer:
+            [
+                CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR,
+                CURLE_PEER_FAILED_VERIFICATION,
+            ].contains(CURLcode(rawValue: UInt32(bitPattern: code)))
+        default: false
+        }
+    }
+
     /// The same error. If the address was refused, says that a redirect led to it, because the caller's URL did not.
     var afterRedirect: OriginError {
         guard case .addressRefused(let rule) = kind else { return self }

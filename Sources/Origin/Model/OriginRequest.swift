@@ -7,7 +7,7 @@ package struct OriginRequest: Sendable {
     /// Absolute; sent byte for byte without its fragment. ``requestTarget`` can replace its target.
     package var url: String
     /// `CONNECT` is refused, and for FTP every method except `GET`. Idempotent methods (RFC 9110 §9.2.2) are sent again
-    /// after a failure (``RetryPolicy``), other methods only if their connection could not be opened.
+    /// after a failure (``RetryPolicy``, ``mayRepeat``), other methods only if their connection could not be opened.
     package var method: HTTPRequest.Method = .get
     /// The target of the request line, byte for byte: `*`, or a path and query that a URL parser would change, such as
     /// a bare `?` at the end. Without spaces and control characters. For the first request only, not for FTP.
@@ -33,6 +33,10 @@ package struct OriginRequest: Sendable {
     /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. A request with a ``body`` or a method
     /// other than `GET` and `HEAD` is never redirected. The receiver gets an unfollowed redirect like any response.
     package var followsRedirects = true
+    /// Whether an idempotent request may be sent again when it may already have reached the origin: by the client
+    /// (``RetryPolicy``), or by libcurl when a reused connection ends without an answer, which no caller learns. With
+    /// `false`, the request has a connection of its own, and is sent again only if this could not be opened.
+    package var mayRepeat = true
     /// `nil` means ``OriginConfiguration/addressPolicy``. The policy applies to a reused connection, too.
     package var addressPolicy: AddressPolicy?
 
@@ -83,9 +87,9 @@ extension OriginRequest {
         fields[values: .authorization].contains(where: ConnectionCredentials.areNamed)
     }
 
-    /// Whether the method is idempotent (RFC 9110 §9.2.2).
-    var isIdempotent: Bool {
-        [.get, .head, .options, .trace, .put, .delete].contains(method)
+    /// Whether the method is idempotent (RFC 9110 §9.2.2), and the caller permits repetitions.
+    var isRepeatable: Bool {
+        mayRepeat && [.get, .head, .options, .trace, .put, .delete].contains(method)
     }
 }
 

@@ -1,45 +1,90 @@
 import Primitives
 
-/// The requests to one origin, and the circuit that opens when the origin fails.
+/// The time in which an origin wants no requests (`Retry-After`, RFC 9110 §10.2.3).
+package struct HostPause: Hashable, Sendable {
+    /// As in ``ChangeTarget/origin``.
+    package var origin: String
+    /// The instant of the answer.
+    package var start: Timestamp
+    package var end: Timestamp
+
+    package init(origin: String, start: Timestamp, end: Timestamp) {
+        self.origin = origin
+        self.start = start
+        self.end = end
+    }
+}
+
+/// The requests to one origin, the pause that it wants, and the circuit that opens when it fails.
 ///
-/// An open circuit starts no request. At its date it lets a single probe through: an answer closes it, and a failure
-/// opens it for longer.
+/// A pause and an open circuit start no request. After the end of both, a single probe goes out: an answer closes the
+/// circuit, and a failure opens it for longer. An answer never shortens a pause, because it may belong to a request
+/// that is older than the pause.
 struct HostState: Sendable {
     static let flightLimit = 2
     /// The failures in a row, over all lanes, that open the circuit.
     static let tolerance = 3
 
+    /// A date, and the most time that can be left until then.
+    struct Wait: Sendable {
+        var end: Timestamp
+        var longest: Duration
+
+        /// A date further ahead means that the clock has gone back since.
+        func isOver(_ now: Timestamp) -> Bool { now >= end || end - now > longest }
+    }
+
+    /// The changes in all lanes of the origin.
+    var changes = 0
     var flights = 0
     /// The lanes that wait for the origin, by date.
     var waiting = DueQueue<LaneKey>()
     private var failures = 0
-    private(set) var notBefore: Timestamp?
-    private var longest = Backoff.longest
+    private var circuit: Wait?
+    private var pause: Wait?
 
-    /// A date further ahead than any pause is due now, because the clock must have gone back since.
-    func canStart(_ now: Timestamp) -> Bool {
-        guard let notBefore else { return flights < Self.flightLimit }
-        return flights == 0 && (now >= notBefore || notBefore - now > longest)
+    /// The date of the next probe; `nil`: requests can start at any time.
+    var notBefore: Timestamp? {
+        guard let circuit, let pause else { return circuit?.end ?? pause?.end }
+        return max(circuit.end, pause.end)
+    }
+
+    /// Whether the origin wants no request now.
+    func isPaused(_ now: Timestamp) -> Bool { pause.map { !$0.isOver(now) } ?? false }
+
+    /// Whether the state is that of an origin that the machine has never met.
+    func isSpent(_ now: Timestamp) -> Bool {
+        changes == 0 && flights == 0 && !isPaused(now) && (circuit?.isOver(now) ?? true)
+    }
+
+    mutating func canStart(_ now: Timestamp) -> Bool {
+        if let pause, pause.end - now > pause.longest {
+            // The origin's wish counts from now on, because the time that has passed is unknown.
+            self.pause?.end = now + pause.longest
+        }
+        guard pause != nil || circuit != nil else { return flights < Self.flightLimit }
+        return flights == 0 && (pause?.isOver(now) ?? true) && (circuit?.isOver(now) ?? true)
     }
 
     /// The origin has answered, so it is there.
-    mutating func answered() {
+    mutating func answered(_ now: Timestamp) {
         failures = 0
-        notBefore = nil
+        circuit = nil
+        if let pause, pause.isOver(now) { self.pause = nil }
     }
 
     mutating func failed(_ now: Timestamp, jitter: Double) {
         failures += 1
         guard failures >= Self.tolerance else { return }
-        longest = Backoff.longest
-        open(until: now + Backoff.delay(failures: failures - Self.tolerance + 2, jitter: jitter))
+        let end = now + Backoff.delay(failures: failures - Self.tolerance + 2, jitter: jitter)
+        guard end >= circuit?.end ?? now || circuit?.isOver(now) == true else { return }
+        circuit = Wait(end: end, longest: Backoff.longest)
     }
 
-    /// The origin wants no requests until a date.
-    mutating func pause(until date: Timestamp) {
-        longest = Backoff.longestPause
-        open(until: date)
+    /// The origin wants no requests until a date. Returns whether this is later than by an earlier wish.
+    mutating func pause(until end: Timestamp, longest: Duration, _ now: Timestamp) -> Bool {
+        if let pause, !pause.isOver(now), pause.end >= end { return false }
+        pause = Wait(end: end, longest: longest)
+        return true
     }
-
-    private mutating func open(until date: Timestamp) { notBefore = max(notBefore ?? date, date) }
 }

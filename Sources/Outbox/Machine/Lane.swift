@@ -35,15 +35,26 @@ struct Lane: Sendable {
         let id: Change.ID
         var summary: ChangeSummary
         var due: Timestamp
+        /// The time from which `due` was set until `due`. More is left only if the clock has gone back.
+        var pause: Duration
 
-        /// The longest pause that can be left. More is left only if the clock has gone back.
-        var longestPause: Duration { summary.problem?.kind == .throttled ? Backoff.longestPause : Backoff.longest }
+        /// Whether a GET must tell, before the change expires, that it has not been applied. No GET tells this about a
+        /// POST, and none is answered while the credential is refused.
+        var looksBeforeExpiry: Bool {
+            summary.mayBeApplied && summary.state == .pending && summary.method != "POST"
+        }
     }
 
     /// The state of the resource as the last look found it.
     enum Sight: Equatable, Sendable {
         case absent
         case version(BodyDigest)
+    }
+
+    /// A remote version that shows the effect of the confirmed head.
+    struct Shown: Equatable, Sendable {
+        var etag: String?
+        var digest: BodyDigest
     }
 
     var queue: [Slot] = []
@@ -63,14 +74,21 @@ struct Lane: Sendable {
     var refusedSight: Sight?
     /// The first read of a version that was not settled yet.
     var unsettled: ReadMark?
+    /// The looks in a row that found the body of ``unsettled`` under another tag.
+    var restorations = 0
     var hops = 0
     var sentDigest: BodyDigest?
     var confirmedTag: Validator?
     var confirmedTicket: UInt64 = 0
+    /// The version that the cache stored while the head was busy with its row.
+    var shown: Shown?
     /// Whether the credential changed while a request with the earlier one was under way.
     var hasNewCredential = false
 
     var head: Slot? { queue.first }
+
+    /// Whether the origin may have seen the head.
+    var isSent: Bool { head.map { $0.summary.attempts > 0 || $0.summary.state != .pending } ?? false }
 
     /// Begins the history of another head.
     mutating func forget() {

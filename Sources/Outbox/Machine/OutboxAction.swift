@@ -63,6 +63,8 @@ package struct MergeOrder: Hashable, Sendable {
     package var base: [UInt8]?
     package var ours: [UInt8]
     package var theirs: [UInt8]
+    /// Whether ours wins where both sides changed a value in different ways. Then only bodies that are no JSON clash.
+    package var prefersOurs = false
     /// The change's own patch; ``MergeResult/clean(body:patch:)`` needs a patch of the same form. `nil`: the request
     /// has the whole body.
     package var patch: Edit?
@@ -111,6 +113,9 @@ package enum OutboxAction: Hashable, Sendable {
     case dropFromView(ChangeSummary)
     /// Store ``Change/rewrittenBase`` in later changes with this base. A loss only leads to a needless conflict.
     case noteRewrite(RewriteNote)
+    /// Store the pause of the origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only
+    /// leads to requests before its end.
+    case notePause(HostPause)
     /// Tell the caller that a decision has no effect. A decision without this action is durable when it is published.
     case refuse(Change.ID, Refusal)
 }

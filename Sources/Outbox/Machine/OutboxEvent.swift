@@ -27,7 +27,8 @@ package enum SendFailure: Hashable, Sendable {
 
 /// A caller's choice for a change that is held.
 package enum Resolution: Hashable, Sendable {
-    /// The change is sent over the version that the caller has seen in the conflict.
+    /// The change is sent over the version that the caller has seen in the conflict. Of JSON, only the values win that
+    /// both sides have changed, and the other edits of both are kept. Another body replaces that version.
     case ours
     /// The change ends as `cancelled`.
     case theirs
@@ -39,8 +40,9 @@ package enum Resolution: Hashable, Sendable {
 package enum OutboxEvent: Hashable, Sendable {
     /// The store has committed a new change.
     case accepted(ChangeSummary)
-    /// The process has started. The changes are all that have not ended, in any order.
-    case restarted([ChangeSummary])
+    /// The process has started. The changes are all that have not ended, in any order; the pauses are those of
+    /// ``OutboxAction/notePause(_:)``, in any order, of which the ones that have ended have no effect.
+    case restarted([ChangeSummary], pauses: [HostPause])
     /// The date of ``OutboxAction/wake(_:)`` has come. An early event does no harm.
     case timer
     /// The row that ``OutboxAction/load(_:)`` asked for; `nil` when there is no such row.

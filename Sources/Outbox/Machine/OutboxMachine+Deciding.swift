@@ -1,16 +1,28 @@
 import Primitives
 
-/// A decision that is being applied: a caller's, or that of the date of expiry.
+/// A decision that is being applied: a caller's, that of the date of expiry, or that of a stored remote version.
 struct Decision: Sendable {
     enum Kind: Sendable {
         case cancel, retry, expire, squash
         case resolve(Resolution)
+        /// The remote version shows the effect of the confirmed change.
+        case finish(Lane.Shown)
+
+        /// Whether a caller waits for the outcome.
+        var isOfCaller: Bool {
+            switch self {
+            case .cancel, .retry, .squash, .resolve: true
+            case .expire, .finish: false
+            }
+        }
     }
 
     let kind: Kind
     let ids: [Change.ID]
     /// The rows that have been loaded, and later the rows that are being written.
     var rows: [Change] = []
+    /// The number of the merge that the decision waits for; `nil`: it waits for none.
+    var merge: UInt64?
     var isCommitting = false
 }
 
@@ -20,7 +32,7 @@ extension OutboxMachine {
         guard let leader = ids.first else { return }
         for id in ids {
             if let refusal = obstacle(kind, id) {
-                turn.actions.append(.refuse(leader, refusal))
+                if kind.isOfCaller { turn.actions.append(.refuse(leader, refusal)) }
                 return
             }
         }
@@ -65,13 +77,13 @@ extension OutboxMachine {
         if case .idle = lane.phase { return }
         lastFlight += 1
         lanes[key]!.flight = lastFlight
-        idle(key, until: now)
+        idle(key, until: now, now)
     }
 
     mutating func decisionLoaded(_ id: Change.ID, _ change: Change?, _ turn: inout Turn) {
         guard let leader = deciding[id], decisions[leader]?.isCommitting == false else { return }
         guard let change else {
-            turn.actions.append(.refuse(leader, .ended))
+            if decisions[leader]!.kind.isOfCaller { turn.actions.append(.refuse(leader, .ended)) }
             let ids = decisions[leader]!.ids
             drop(decision: leader)
             remove(id)
@@ -83,13 +95,53 @@ extension OutboxMachine {
         let decision = decisions[leader]!
         guard decision.rows.count == decision.ids.count else { return }
         let rows = decision.ids.compactMap { id in decision.rows.first { $0.id == id } }
+        if case .resolve(.ours) = decision.kind, let order = mergeForOurs(rows[0]) {
+            decisions[leader]!.merge = order.flight.number
+            return turn.actions.append(.merge(order))
+        }
+        conclude(leader, rows, &turn)
+    }
+
+    private mutating func conclude(_ leader: Change.ID, _ rows: [Change], _ turn: inout Turn) {
+        let decision = decisions[leader]!
         switch apply(decision.kind, rows) {
         case .success(let changed):
+            if case .finish(let shown) = decision.kind, let key = laneOf[leader] {
+                noteRewrite(key, rows[0], shown, &turn)
+            }
             decisions[leader]!.rows = changed
             decisions[leader]!.isCommitting = true
             turn.actions.append(.commit(changed))
         case .failure(let refusal): refuse(leader, refusal.reason, &turn)
         }
+    }
+
+    /// The merge that makes ours of a decision for ours, so that the change takes back none of the rival's edits that
+    /// do not clash. `nil` for a change that replaces or deletes the version whole.
+    private mutating func mergeForOurs(_ change: Change) -> MergeOrder? {
+        guard change.state.stopsLane, change.draft.edit != .post, let ours = change.draft.ours,
+            let theirs = change.theirs?.body
+        else { return nil }
+        let base = change.draft.base.version
+        guard change.draft.base != .blind, base == nil || base?.body != nil else { return nil }
+        lastFlight += 1
+        return MergeOrder(
+            flight: Flight(change: change.id, number: lastFlight), base: base?.body, ours: ours, theirs: theirs,
+            prefersOurs: true, patch: nil)
+    }
+
+    mutating func decisionMerged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
+        guard let leader = deciding[flight.change], let decision = decisions[leader],
+            decision.merge == flight.number, !decision.isCommitting
+        else { return }
+        var change = decision.rows[0]
+        switch result {
+        case .clean(let body, _): change.draft.ours = body
+        case .equalsTheirs: change.draft.ours = change.theirs?.body
+        case .clash: break
+        }
+        guard change.draft.ours?.count ?? 0 <= limits.changeBytes else { return refuse(leader, .bodyTooLarge, &turn) }
+        conclude(leader, [change], &turn)
     }
 
     /// A wrapper, because ``Refusal`` is no error: a caller's decision may come too late in good order.
@@ -108,9 +160,13 @@ extension OutboxMachine {
             if case .expire = kind { change.state = .expired } else { change.state = .cancelled }
         case .retry:
             guard state == .pending || state.stopsLane else { return .failure(Refused(reason: .notHeld(state))) }
+            // For a POST, the decision accepts a second effect. Any other change that may have been applied is looked
+            // at before it is sent.
             change.state = .pending
-            // The decision accepts that a POST may happen twice. Any other change is looked at before it is sent.
-            if change.draft.edit == .post { change.mayBeApplied = false }
+        case .finish:
+            guard state == .confirmed else { return .failure(Refused(reason: .notHeld(state))) }
+            change.state = .done
+            change.problem = nil
         case .resolve(let resolution):
             guard state.stopsLane, state != .blocked else { return .failure(Refused(reason: .notHeld(state))) }
             if let reason = Self.resolve(&change, resolution, limits) { return .failure(Refused(reason: reason)) }
@@ -155,7 +211,8 @@ extension OutboxMachine {
             change.draft.method = "PUT"
         }
         change.rewrittenBase = nil
-        if change.draft.edit == .post || change.draft.base == .blind { change.mayBeApplied = false }
+        // A decision accepts a second effect. No GET can tell whether a change without a precondition had a first one.
+        change.skipsLook = change.draft.base == .blind
         change.theirs = nil
         change.problem = nil
         change.state = .pending
@@ -194,7 +251,7 @@ extension OutboxMachine {
                 expiries.insert(id, due: due, number: id)
             }
         }
-        if case .expire = decision.kind { return }
+        guard decision.kind.isOfCaller else { return }
         turn.actions.append(.refuse(leader, refusal))
     }
 
@@ -207,7 +264,8 @@ extension OutboxMachine {
         arm(key)
     }
 
-    /// Begins the end of the changes that are due to expire. A head that is under way checks its date before it sends.
+    /// Begins the end of the changes that are due to expire. A head that is under way checks its date before it sends,
+    /// and so does a change that may have been applied: its next attempt looks, and then ends it as done or expired.
     mutating func expireDue(_ turn: inout Turn) {
         while let item = expiries.first {
             guard let key = laneOf[item.element] else {
@@ -222,6 +280,7 @@ extension OutboxMachine {
             guard slot.summary.state == .pending || slot.summary.state == .blocked, deciding[slot.id] == nil else {
                 continue
             }
+            if slot.looksBeforeExpiry { continue }
             decide(.expire, [slot.id], &turn)
         }
     }

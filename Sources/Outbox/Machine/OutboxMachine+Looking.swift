@@ -5,7 +5,7 @@ extension OutboxMachine {
     mutating func loaded(_ id: Change.ID, _ change: Change?, _ turn: inout Turn) {
         guard let key = laneOf[id], lanes[key]?.head?.id == id, case .loading? = lanes[key]?.phase else { return }
         guard var change else {
-            idle(key, until: turn.now)
+            idle(key, until: turn.now, turn.now)
             return remove(id)
         }
         switch change.state {
@@ -25,6 +25,7 @@ extension OutboxMachine {
 
     mutating func goOn(_ key: LaneKey, _ turn: inout Turn) {
         let change = lanes[key]!.change!
+        if change.isExpired(turn.now), !change.mayBeApplied { return hold(key, change, .expired, nil, &turn) }
         if needsLook(change, turn.now) { return look(key, change.draft.target.url, &turn) }
         let guarding: WriteGuard =
             switch change.draft.base {
@@ -40,7 +41,7 @@ extension OutboxMachine {
         let isFresh = isUnseen && now >= change.created && now - change.created <= Self.freshAge
         switch (change.draft.edit, change.draft.base) {
         case (.post, _): return false
-        case (_, .blind): return change.mayBeApplied
+        case (_, .blind): return change.mayBeApplied && !change.skipsLook
         case (_, .absent): return !isFresh
         case (_, .version(let version)): return !isFresh || version.validator == nil
         }
@@ -58,8 +59,19 @@ extension OutboxMachine {
     }
 
     mutating func look(_ key: LaneKey, _ url: String, _ turn: inout Turn) {
+        if waitsForPause(key, turn.now) { return }
         lanes[key]!.phase = .looking
         turn.actions.append(.read(readOrder(key, url, .look)))
+    }
+
+    /// Gives up a flight that another request's answer has overtaken, if the origin wants no request by now. The row
+    /// must not be in the state `sending`.
+    mutating func waitsForPause(_ key: LaneKey, _ now: Timestamp) -> Bool {
+        guard let origin = lanes[key]?.head?.summary.target.origin, hosts[origin]?.isPaused(now) == true else {
+            return false
+        }
+        idle(key, until: now, now)
+        return true
     }
 
     func readOrder(_ key: LaneKey, _ url: String, _ purpose: ReadOrder.Purpose) -> ReadOrder {
@@ -87,7 +99,7 @@ extension OutboxMachine {
         switch lanes[key]!.phase {
         case .looking, .confirming:
             noteFailure(key, &turn)
-            retryLater(key, lanes[key]!.change!, ChangeProblem(.unreachable), nil, &turn)
+            lookLater(key, lanes[key]!.change!, ChangeProblem(.unreachable), nil, &turn)
         case .idle, .loading, .merging, .committing, .sending: break
         }
     }
@@ -104,10 +116,20 @@ extension OutboxMachine {
         case .later:
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
             let problem = ChangeProblem(kind, status: answer.status)
-            retryLater(key, change, problem, answer.retryAfter, &turn)
+            lookLater(key, change, problem, answer.retryAfter, &turn)
         case .unreadable:
             hold(key, change, unreadableState(change), ChangeProblem(.unreadable, status: answer.status), &turn)
         }
+    }
+
+    /// A look that fails after the date of expiry is not repeated.
+    private mutating func lookLater(
+        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem, _ retryAfter: Duration?, _ turn: inout Turn
+    ) {
+        if change.state != .confirmed, change.isExpired(turn.now) {
+            return hold(key, change, .expired, problem, &turn)
+        }
+        retryLater(key, change, problem, retryAfter, &turn)
     }
 
     /// Only a GET tells whether an earlier request had its effect.
@@ -126,7 +148,8 @@ extension OutboxMachine {
     private mutating func sawVersion(_ key: LaneKey, _ change: Change, _ answer: ReadAnswer, _ turn: inout Turn) {
         let digest = answer.mark.digest
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest { return finish(key, change, &turn) }
-        let soundness = Soundness(of: answer.mark, after: lanes[key]!.unsettled)
+        let soundness = Soundness(
+            of: answer.mark, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
         var version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
         switch soundness {
         case .sound(let validator): version.validator = validator
@@ -135,23 +158,31 @@ extension OutboxMachine {
             let first = lanes[key]!.unsettled
             let isSame = first?.digest == digest && first?.etag == answer.mark.etag
             lanes[key]!.unsettled = isSame ? first : answer.mark
-            return idle(key, until: turn.now + Soundness.settling)
+            if !isSame { lanes[key]!.restorations = first?.digest == digest ? lanes[key]!.restorations + 1 : 0 }
+            return idle(key, until: turn.now + Soundness.settling, turn.now)
         }
         lanes[key]!.unsettled = nil
+        lanes[key]!.restorations = 0
         if isContradiction(key, .version(digest)) { return clash(key, change, version, .validatorRefused, &turn) }
         if change.draft.base == .blind { return send(key, ownContent(change), .unguarded, &turn) }
-        if change.isBase(digest) { return send(key, ownContent(change), Self.guarding(version), &turn) }
+        let mergesRewriting = change.mergesRewriting(digest)
+        if change.isBase(digest), !mergesRewriting {
+            return send(key, ownContent(change), Self.guarding(version), &turn)
+        }
         // Without its body, a version cannot be merged. A digest of an absent base needs none.
         let base = change.draft.base.version
         guard change.draft.edit != .delete, let ours = change.draft.ours, let theirs = version.body,
             base == nil || base?.body != nil
         else { return clash(key, change, version, .clash, &turn) }
+        // A rewriting is no edit of a rival, so no person has to decide where it clashes.
+        let prefersOurs = mergesRewriting || change.draft.onConflict == .ours
         lanes[key]!.phase = .merging(version)
         turn.actions.append(
             .merge(
                 MergeOrder(
                     flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body, ours: ours,
-                    theirs: theirs, patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
+                    theirs: theirs, prefersOurs: prefersOurs,
+                    patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
     }
 
     /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state
@@ -168,10 +199,14 @@ extension OutboxMachine {
     // MARK: - Merges
 
     mutating func merged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
-        guard let key = lane(of: flight), case .merging(let version) = lanes[key]!.phase else { return }
+        guard let key = lane(of: flight), case .merging(let version) = lanes[key]!.phase else {
+            return decisionMerged(flight, result, &turn)
+        }
         let change = lanes[key]!.change!
         switch result {
         case .equalsTheirs: finish(key, change, &turn)
+        case .clash where change.mergesRewriting(version.digest):
+            send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash: clash(key, change, version, .clash, &turn)
         case .clean(let body, let patch):
             guard change.draft.onConflict != .hold, let content = mergedContent(change, body, patch) else {
@@ -195,6 +230,7 @@ extension OutboxMachine {
         _ key: LaneKey, _ change: Change, _ version: ResourceVersion?, _ kind: ChangeProblem.Kind, _ turn: inout Turn
     ) {
         var change = change
+        if change.isExpired(turn.now) { return hold(key, change, .expired, ChangeProblem(kind), &turn) }
         switch (change.draft.onConflict, kind) {
         case (.theirs, .clash), (.theirs, .deleted):
             hold(key, change, .cancelled, ChangeProblem(.theirsTaken), &turn)

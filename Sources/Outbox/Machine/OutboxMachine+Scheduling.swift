@@ -6,28 +6,55 @@ extension OutboxMachine {
         guard laneOf[summary.id] == nil, !summary.state.isEnded else { return }
         let key = LaneKey(namespace: summary.namespace, name: summary.lane)
         laneOf[summary.id] = key
-        let slot = Lane.Slot(id: summary.id, summary: summary, due: summary.nextAttempt ?? turn.now)
+        // A row does not tell when its date was set.
+        let longest = summary.problem?.kind == .throttled ? Backoff.longestPause : Backoff.longest
+        let due = min(summary.nextAttempt ?? turn.now, turn.now + longest)
+        let slot = Lane.Slot(id: summary.id, summary: summary, due: due, pause: longest)
         let queue = lanes[key]?.queue ?? []
-        // Two changes may be reported in another order than the store committed them.
-        let busy = lanes[key].map { lane in if case .idle = lane.phase { 0 } else { 1 } } ?? 0
+        // Two changes may be reported in another order than the store committed them. A head that has been sent stays
+        // the head.
+        let busy = lanes[key].map { lane in if case .idle = lane.phase, !lane.isSent { 0 } else { 1 } } ?? 0
         let place = max(queue.lastIndex { $0.id < slot.id }.map { $0 + 1 } ?? 0, busy)
         lanes[key, default: Lane()].queue.insert(slot, at: place)
-        if hosts[summary.target.origin] == nil {
-            hosts[summary.target.origin] = HostState()
-            origins.append(summary.target.origin)
-        }
+        addHost(summary.target.origin)
+        hosts[summary.target.origin]!.changes += 1
         if let date = summary.expires { expiries.insert(summary.id, due: date, number: summary.id) }
-        if place == 0 { arm(key) }
+        if place == 0 {
+            lanes[key]!.forget()
+            arm(key)
+        }
     }
 
     /// Takes a change that an earlier process has left.
     mutating func restore(_ summary: ChangeSummary, _ turn: inout Turn) {
+        var summary = summary
+        // The last process may have ended between a new credential and the state that follows from it, so one request
+        // finds out whether the credential is good by now.
+        if summary.state == .blocked, summary.credential != nil { summary.state = .pending }
         add(summary, &turn)
-        // The origin's wish to be left alone concerned all its lanes.
-        if summary.problem?.kind == .throttled, summary.state == .pending, let date = summary.nextAttempt {
-            if date > turn.now { hosts[summary.target.origin]?.pause(until: date) }
-        }
         if summary.state == .confirmed, let key = laneOf[summary.id] { confirmed.insert(key) }
+    }
+
+    /// Takes a pause that an earlier process has noted.
+    mutating func restore(_ pause: HostPause, _ now: Timestamp) {
+        // After a clock that has gone back, the pause begins again.
+        let longest = min(pause.end - pause.start, Backoff.longestPause)
+        guard pause.end > now, longest > .zero else { return }
+        addHost(pause.origin)
+        _ = hosts[pause.origin]!.pause(until: min(pause.end, now + longest), longest: longest, now)
+    }
+
+    mutating func addHost(_ origin: String) {
+        guard hosts[origin] == nil else { return }
+        hosts[origin] = HostState()
+        origins.append(origin)
+    }
+
+    /// Forgets the origins without changes, so that the table does not grow for ever.
+    mutating func forgetHosts(_ now: Timestamp) {
+        guard hosts.values.contains(where: { $0.isSpent(now) }) else { return }
+        hosts = hosts.filter { !$0.value.isSpent(now) }
+        origins.removeAll { hosts[$0] == nil }
     }
 
     /// Puts the head of an idle lane into the queue of its host.
@@ -46,9 +73,18 @@ extension OutboxMachine {
         return head.id == item.number && head.due == item.due && isStartable(head)
     }
 
+    /// Makes the heads due that would wait longer than their pauses, because the clock has gone back.
+    mutating func hurry(_ now: Timestamp) {
+        for (key, lane) in lanes {
+            guard case .idle = lane.phase, let head = lane.head, head.due - now > head.pause else { continue }
+            lanes[key]!.queue[0].due = now
+            arm(key)
+        }
+    }
+
     private func isDue(_ item: DueQueue<LaneKey>.Item, _ now: Timestamp) -> Bool {
         guard item.due > now else { return true }
-        return lanes[item.element]?.head.map { item.due - now > $0.longestPause } ?? false
+        return lanes[item.element]?.head.map { item.due - now > $0.pause } ?? false
     }
 
     mutating func startDue(_ turn: inout Turn) {
@@ -91,21 +127,28 @@ extension OutboxMachine {
     // MARK: - Waiting and leaving
 
     /// Ends the flight of a head, which waits until `due`. The row in the store stays as it is.
-    mutating func idle(_ key: LaneKey, until due: Timestamp) {
+    mutating func idle(_ key: LaneKey, until due: Timestamp, _ now: Timestamp) {
         guard let head = lanes[key]?.head else { return }
         hosts[head.summary.target.origin]?.flights -= 1
         lanes[key]!.queue[0].due = due
+        lanes[key]!.queue[0].pause = max(due - now, .zero)
         lanes[key]!.phase = .idle
         lanes[key]!.change = nil
         // The date of expiry may have passed during the flight, or passes before the next one.
-        if let date = head.summary.expires, date <= due { expiries.insert(head.id, due: date, number: head.id) }
+        if let date = head.summary.expires, date <= due, !lanes[key]!.queue[0].looksBeforeExpiry {
+            expiries.insert(head.id, due: date, number: head.id)
+        }
         arm(key)
     }
 
     /// Ends the flight of a head with a durable row.
     mutating func rest(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
-        idle(key, until: change.nextAttempt ?? turn.now)
-        if change.state.isEnded { leave(change.id, change.summary, &turn) }
+        idle(key, until: change.nextAttempt ?? turn.now, turn.now)
+        if change.state.isEnded {
+            leave(change.id, change.summary, &turn)
+        } else if change.state == .confirmed, let shown = lanes[key]!.shown {
+            decide(.finish(shown), [change.id], &turn)
+        }
     }
 
     /// Removes an ended change from its lane.
@@ -117,7 +160,8 @@ extension OutboxMachine {
     mutating func remove(_ id: Change.ID) {
         guard let key = laneOf.removeValue(forKey: id), let place = lanes[key]?.queue.firstIndex(where: { $0.id == id })
         else { return }
-        lanes[key]!.queue.remove(at: place)
+        let slot = lanes[key]!.queue.remove(at: place)
+        hosts[slot.summary.target.origin]?.changes -= 1
         guard place == 0 else { return }
         confirmed.remove(key)
         lanes[key]!.forget()
@@ -132,6 +176,7 @@ extension OutboxMachine {
             }
             for slot in lane.queue {
                 laneOf[slot.id] = nil
+                hosts[slot.summary.target.origin]?.changes -= 1
                 if let leader = deciding[slot.id] { drop(decision: leader) }
             }
             confirmed.remove(key)
@@ -164,7 +209,15 @@ extension OutboxMachine {
         case .goOn: goOn(key, &turn)
         case .look: look(key, change.draft.target.url, &turn)
         case .confirm: confirm(key, &turn)
-        case .rest: rest(key, change, &turn)
+        case .rest:
+            // The new credential has come too late for ``block(_:_:_:_:)``, and the store may have set the row to
+            // `pending` before this commit replaced it.
+            if change.state == .blocked, lanes[key]!.hasNewCredential {
+                // If this commit fails, the head must be able to start nevertheless.
+                lanes[key]!.queue[0].summary.state = .pending
+                return unblock(key, change, &turn)
+            }
+            rest(key, change, &turn)
         }
     }
 
@@ -178,6 +231,7 @@ extension OutboxMachine {
     /// The head begins again with the row that the store has, as after a restart.
     mutating func storageFailed(_ key: LaneKey, _ turn: inout Turn) {
         lanes[key]!.failures += 1
-        idle(key, until: turn.now + Backoff.delay(failures: lanes[key]!.failures, jitter: turn.jitter))
+        let pause = Backoff.delay(failures: lanes[key]!.failures, jitter: turn.jitter)
+        idle(key, until: turn.now + pause, turn.now)
     }
 }

@@ -4,7 +4,8 @@ import Primitives
 extension OutboxMachine {
     mutating func send(_ key: LaneKey, _ content: SendContent, _ guarding: WriteGuard, _ turn: inout Turn) {
         var change = lanes[key]!.change!
-        if let date = change.draft.expires, date <= turn.now { return hold(key, change, .expired, nil, &turn) }
+        if change.isExpired(turn.now) { return hold(key, change, .expired, nil, &turn) }
+        if waitsForPause(key, turn.now) { return }
         let isPost = change.draft.edit == .post
         change.state = .sending
         change.attempts += 1
@@ -116,6 +117,7 @@ extension OutboxMachine {
     ) {
         var change = change
         change.mayBeApplied = true
+        change.skipsLook = false
         change.problem = ChangeProblem(.unknownOutcome, status: status)
         if change.draft.edit == .post, change.draft.callerKey == nil, change.draft.onUncertain == .hold {
             return hold(key, change, .uncertain, change.problem, &turn)
@@ -131,6 +133,8 @@ extension OutboxMachine {
     // MARK: - The read after a confirmation
 
     mutating func confirm(_ key: LaneKey, _ turn: inout Turn) {
+        if let shown = lanes[key]!.shown { return finishConfirmed(key, lanes[key]!.change!, shown, &turn) }
+        if waitsForPause(key, turn.now) { return }
         lanes[key]!.phase = .confirming
         lanes[key]!.hops = 0
         turn.actions.append(.read(readOrder(key, lanes[key]!.change!.draft.target.url, .confirmation)))
@@ -142,7 +146,8 @@ extension OutboxMachine {
         case .later:
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
             retryLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
-        case .present: finishConfirmed(key, change, answer.mark.etag, answer.mark.digest, &turn)
+        case .present:
+            finishConfirmed(key, change, Lane.Shown(etag: answer.mark.etag, digest: answer.mark.digest), &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else { return finish(key, change, &turn) }
             turn.actions.append(.read(readOrder(key, url, .confirmation)))
@@ -158,29 +163,38 @@ extension OutboxMachine {
         for lane in confirmed where lane.namespace == namespace {
             guard let head = lanes[lane]?.head, head.summary.target.key == key, ticket >= lanes[lane]!.confirmedTicket
             else { continue }
-            if case .confirming = lanes[lane]!.phase, let change = lanes[lane]!.change {
-                finishConfirmed(lane, change, etag, digest, &turn)
+            let shown = Lane.Shown(etag: etag, digest: digest)
+            switch lanes[lane]!.phase {
+            case .confirming:
+                if let change = lanes[lane]!.change { finishConfirmed(lane, change, shown, &turn) }
+            // The head waits for its next read, which may be a day away, and needs it no more.
+            case .idle: decide(.finish(shown), [head.id], &turn)
+            case .loading, .committing: lanes[lane]!.shown = shown
+            case .looking, .merging, .sending: break
             }
         }
     }
 
     private mutating func finishConfirmed(
-        _ key: LaneKey, _ change: Change, _ etag: String?, _ digest: BodyDigest, _ turn: inout Turn
+        _ key: LaneKey, _ change: Change, _ shown: Lane.Shown, _ turn: inout Turn
     ) {
-        // A tag that is a digest names only the version that the request has made. If the body of this version differs
-        // from the sent body, then the origin has rewritten it, and the authors of later changes have seen ours. Any
-        // other tag can also name a rival's version of the same second.
-        let tag = lanes[key]!.confirmedTag
-        if let ours = change.draft.ours.map(BodyDigest.init(of:)), lanes[key]!.sentDigest == ours, ours != digest,
-            change.draft.edit != .post, let tag, tag.isDigest, tag.etag == etag
-        {
-            turn.actions.append(
-                .noteRewrite(
-                    RewriteNote(
-                        namespace: key.namespace, key: change.draft.target.key, after: change.id, sent: ours,
-                        stored: digest)))
-        }
+        noteRewrite(key, change, shown, &turn)
         finish(key, change, &turn)
+    }
+
+    /// A tag that is a digest names only the version that the request has made. If the body of this version differs
+    /// from the sent body, then the origin has rewritten it, and the authors of later changes have seen ours. Any other
+    /// tag can also name a rival's version of the same second.
+    func noteRewrite(_ key: LaneKey, _ change: Change, _ shown: Lane.Shown, _ turn: inout Turn) {
+        guard let ours = change.draft.ours.map(BodyDigest.init(of:)), let lane = lanes[key], lane.sentDigest == ours,
+            ours != shown.digest, change.draft.edit != .post, let tag = lane.confirmedTag, tag.isDigest,
+            tag.etag == shown.etag
+        else { return }
+        turn.actions.append(
+            .noteRewrite(
+                RewriteNote(
+                    namespace: key.namespace, key: change.draft.target.key, after: change.id, sent: ours,
+                    stored: shown.digest)))
     }
 
     // MARK: - Credentials and redirects
@@ -189,8 +203,15 @@ extension OutboxMachine {
         let problem = ChangeProblem(.credential, status: status)
         guard lanes[key]!.hasNewCredential else { return hold(key, change, .blocked, problem, &turn) }
         var change = change
-        change.state = .pending
         change.problem = problem
+        unblock(key, change, &turn)
+    }
+
+    /// Lets a head try again with a credential that is newer than its request.
+    mutating func unblock(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
+        var change = change
+        change.state = .pending
+        change.nextAttempt = nil
         commit(key, change, then: .rest, &turn)
     }
 
@@ -227,7 +248,7 @@ extension OutboxMachine {
         // A confirmed change only reads again.
         if change.state != .confirmed { change.state = .pending }
         change.problem = problem
-        // The kind tells a restart that the date is the origin's wish.
+        // The kind tells that the date is the origin's wish.
         if retryAfter != nil { change.problem?.kind = .throttled }
         change.nextAttempt = turn.now + pause(key, retryAfter, &turn)
         commit(key, change, then: .rest, &turn)
@@ -250,9 +271,14 @@ extension OutboxMachine {
         guard let origin = lanes[key]?.head?.summary.target.origin else { return }
         switch status {
         case 429, 503:
-            if let retryAfter { hosts[origin]?.pause(until: turn.now + Backoff.pause(retryAfter)) } else { fallthrough }
+            guard let retryAfter else { fallthrough }
+            let time = Backoff.pause(retryAfter)
+            let pause = HostPause(origin: origin, start: turn.now, end: turn.now + time)
+            if hosts[origin]?.pause(until: pause.end, longest: time, turn.now) == true {
+                turn.actions.append(.notePause(pause))
+            }
         case 502, 504: noteFailure(key, &turn)
-        default: hosts[origin]?.answered()
+        default: hosts[origin]?.answered(turn.now)
         }
     }
 }

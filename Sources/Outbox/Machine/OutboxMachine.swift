@@ -6,7 +6,8 @@ import Primitives
 /// memory only while their change is under way.
 ///
 ///     var machine = OutboxMachine()
-///     for action in machine.step(.restarted(try store.unended()), now: clock.now(), random: &random) {
+///     let start = OutboxEvent.restarted(try store.unended(), pauses: try store.pauses())
+///     for action in machine.step(start, now: clock.now(), random: &random) {
 ///         perform(action)  // the results come back as events
 ///     }
 ///
@@ -15,6 +16,8 @@ import Primitives
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
 /// - Only durable states are published.
 /// - A change leaves its lane only in an ended state.
+/// - No answer, decision or end of a change shortens the pause that an origin wants. No request begins within the
+///   pause, except one with the state `sending` already ordered.
 package struct OutboxMachine: Sendable {
     /// The state of one call of ``step(_:now:random:)``.
     struct Turn {
@@ -45,6 +48,8 @@ package struct OutboxMachine: Sendable {
     var confirmed: Set<LaneKey> = []
     var lastFlight: UInt64 = 0
     private var wakeDate: Timestamp?
+    /// The latest date of a step, by which the machine notices that the clock has gone back.
+    private var latest: Timestamp?
     /// The number of confirmations so far. A GET that begins now shows their effects. Dates cannot tell, because the
     /// clock may go back.
     package internal(set) var ticket: UInt64 = 0
@@ -57,12 +62,22 @@ package struct OutboxMachine: Sendable {
         _ event: OutboxEvent, now: Timestamp, random: inout some RandomNumberGenerator
     ) -> [OutboxAction] {
         var turn = Turn(now: now, jitter: Double.random(in: 0...1, using: &random))
+        // Threads may read the clock in one order and report in another.
+        if let latest, now < latest - .seconds(1) { hurry(now) }
+        latest = now
         switch event {
         case .accepted(let summary):
             add(summary, &turn)
             turn.actions.append(.publish(summary))
-        case .restarted(let summaries):
-            for summary in summaries.sorted(by: { $0.id < $1.id }) { restore(summary, &turn) }
+        case .restarted(let summaries, let pauses):
+            for pause in pauses.sorted(by: { $0.origin < $1.origin }) { restore(pause, now) }
+            // Past events with dates in the future show that the clock has gone back. Then no row tells the rest of its
+            // pause.
+            let isBehind = pauses.contains { $0.start > now } || summaries.contains { $0.created > now }
+            for var summary in summaries.sorted(by: { $0.id < $1.id }) {
+                if isBehind { summary.nextAttempt = nil }
+                restore(summary, &turn)
+            }
         case .timer: break
         case .loaded(let id, let change):
             if deciding[id] != nil { decisionLoaded(id, change, &turn) } else { loaded(id, change, &turn) }
@@ -91,6 +106,7 @@ package struct OutboxMachine: Sendable {
         }
         expireDue(&turn)
         startDue(&turn)
+        forgetHosts(now)
         let next = nextDate(now)
         if next != wakeDate {
             wakeDate = next

@@ -19,7 +19,11 @@ package struct Change: Hashable, Sendable, Identifiable {
     /// The earliest date of the next attempt; `nil`: now. `Retry-After` survives a restart here.
     package var nextAttempt: Timestamp?
     /// Whether an earlier request may have had its effect. Then a GET must look before the next request.
+    /// No decision resets it, because none undoes an effect.
     package var mayBeApplied = false
+    /// Whether a decision sends a change without a precondition, although an earlier request may have had its effect
+    /// and no GET can tell. It holds until the outcome of a later request is unknown.
+    package var skipsLook = false
     /// Whether the last request had no precondition, because the origin has no sound validator, or by the author's
     /// wish. Its effect may then have replaced a version that no GET has seen.
     package var isUnguarded = false
@@ -36,6 +40,16 @@ package struct Change: Hashable, Sendable, Identifiable {
     package func isBase(_ digest: BodyDigest) -> Bool {
         draft.base.version?.digest == digest || rewrittenBase == digest
     }
+
+    /// Whether a version is the base as the origin has rewritten it, and the change is merged into it, which keeps the
+    /// origin's own members. A patch keeps them by itself, and ``ConflictPolicy/hold`` permits no merge.
+    package func mergesRewriting(_ digest: BodyDigest) -> Bool {
+        guard let base = draft.base.version, base.digest != digest, base.body != nil else { return false }
+        return rewrittenBase == digest && draft.onConflict != .hold && draft.ours != nil && draft.method != "PATCH"
+    }
+
+    /// Whether the date of expiry has passed.
+    package func isExpired(_ now: Timestamp) -> Bool { draft.expires.map { $0 <= now } ?? false }
 
     /// The bytes that the change takes in the store, without a row's fixed part.
     package var byteCount: Int { draft.byteCount + (theirs?.body?.count ?? 0) }

@@ -26,7 +26,7 @@ package enum ConflictPolicy: String, Hashable, Sendable, CaseIterable {
     case merge
     /// As ``merge``, but a clash cancels the change.
     case theirs
-    /// As ``merge``, but after a clash the change replaces the origin's version.
+    /// As ``merge``, but the change wins where both edits clash. A body that is no JSON replaces the origin's version.
     case ours
 }
 

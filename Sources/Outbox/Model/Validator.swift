@@ -61,21 +61,35 @@ package enum Soundness: Hashable, Sendable {
 
     /// The least distance between `Last-Modified` and `Date` of a settled version.
     package static let resolution: Duration = .seconds(2)
+    /// The most reads in a row that take a body with another tag and another `Last-Modified` for a new version. Later
+    /// ones take tag and date for those of the answer.
+    package static let restorationLimit = 3
     /// The pause before an unsettled version is read again. Apache's tags and wsgidav's tags are right after it.
     package static let settling: Duration = .milliseconds(2200)
 
     /// - Parameter earlier: an earlier read of the resource by this process. The same digest at least ``resolution``
     ///   earlier proves that the version is settled, also at an origin with a `Last-Modified` that is always the
-    ///   present.
-    package init(of mark: ReadMark, after earlier: ReadMark? = nil) {
+    ///   present. A tag that is a digest needs no proof.
+    /// - Parameter restorations: the number of reads in a row, up to `earlier`, that found the body of the read before
+    ///   under another tag.
+    package init(of mark: ReadMark, after earlier: ReadMark? = nil, restorations: Int = 0) {
         let validator = mark.etag.flatMap(Validator.init(strong:))
+        if let validator, validator.isDigest {
+            self = .sound(validator)
+            return
+        }
         if let modified = mark.lastModified, (mark.date ?? mark.received) - modified < Self.resolution {
             guard let earlier, earlier.digest == mark.digest, mark.received - earlier.received >= Self.resolution else {
                 self = .unsettled
                 return
             }
-            // A tag that differs although the body is the same names the answer, not the version.
-            self = earlier.etag == mark.etag ? validator.map(Soundness.sound) ?? .missing : .missing
+            if earlier.etag != mark.etag {
+                // Either another writer has restored the body, or the tag names the answer instead of the version.
+                let isNew = earlier.lastModified != mark.lastModified && restorations < Self.restorationLimit
+                self = isNew ? .unsettled : .missing
+                return
+            }
+            self = validator.map(Soundness.sound) ?? .missing
             return
         }
         self = validator.map(Soundness.sound) ?? .missing

@@ -28,7 +28,7 @@ struct ChangeRow {
             ("created", change.created.milliseconds), ("state", change.state.rawValue), ("attempts", change.attempts),
             ("problem", change.problem?.kind.rawValue), ("problemStatus", change.problem?.status),
             ("nextAttempt", change.nextAttempt?.milliseconds), ("mayBeApplied", change.mayBeApplied),
-            ("isUnguarded", change.isUnguarded), ("byteCount", change.byteCount),
+            ("skipsLook", change.skipsLook), ("isUnguarded", change.isUnguarded), ("byteCount", change.byteCount),
         ]
     }
 
@@ -83,6 +83,7 @@ struct ChangeRow {
             row["theirsDigest"] as Data? == nil ? nil : try version(row, "theirs", bodies["theirs"])
         change.nextAttempt = summary.nextAttempt
         change.mayBeApplied = summary.mayBeApplied
+        change.skipsLook = row["skipsLook"]
         change.isUnguarded = summary.isUnguarded
         change.rewrittenBase = (row["rewrittenBase"] as Data?).flatMap { BodyDigest(bytes: Array($0)) }
         return change

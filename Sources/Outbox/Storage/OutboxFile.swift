@@ -31,6 +31,11 @@ enum OutboxFile {
         return path
     }
 
+    /// Whether there is the file, or its log alone, which is the sign of a loss.
+    static func exists(in directory: String) -> Bool {
+        [name, name + "-wal"].contains { access(directory + "/" + $0, F_OK) == 0 }
+    }
+
     private static func makeDirectory(_ path: String) throws(OutboxError) {
         guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
         switch errno {

@@ -7,6 +7,7 @@ import GRDB
 /// | `changes` | a change without its bodies |
 /// | `bodies` | a body of a change: `base`, `ours`, `patch` or `theirs` |
 /// | `credentials` | a named set of secret fields |
+/// | `pauses` | the time in which an origin wants no requests |
 ///
 /// Bodies have a table of their own, because SQLite writes a whole row when a column changes, and a change takes about
 /// four states. States and policies are words, so that a person can read the file with any SQLite tool. Rows reference
@@ -20,7 +21,7 @@ enum OutboxSchema {
     /// `PRAGMA application_id`: "LdOx".
     static let application = 0x4C64_4F78
 
-    static let migrations = [first]
+    static let migrations = [first, second, third]
 
     /// Creates missing tables, and brings an older file to the present format in a single transaction. Throws
     /// ``OutboxError/foreignFile(path:)`` and ``OutboxError/newerFormat(path:found:supported:)`` without a change.
@@ -102,5 +103,13 @@ enum OutboxSchema {
           fields TEXT NOT NULL,
           PRIMARY KEY (namespace, name)
         );
+        """
+
+    private static let second = """
+        CREATE TABLE pauses (origin TEXT PRIMARY KEY, began INTEGER NOT NULL, ends INTEGER NOT NULL);
+        """
+
+    private static let third = """
+        ALTER TABLE changes ADD COLUMN skipsLook INTEGER NOT NULL DEFAULT 0;
         """
 }

@@ -19,6 +19,9 @@ package struct ChangePage: Hashable, Sendable {
     package var changes: [ChangeSummary]
     /// The last id of this page, if more changes follow.
     package var next: Change.ID?
+
+    /// The page of a namespace without changes.
+    package static let empty = ChangePage(changes: [], next: nil)
 }
 
 /// The numbers of one namespace.
@@ -29,6 +32,8 @@ package struct OutboxTotals: Hashable, Sendable {
     package var endedBytes: Int64 = 0
     /// The date of the oldest change that has not ended; `nil`: all have ended.
     package var oldest: Timestamp?
+
+    package init() {}
 }
 
 extension OutboxStore {
@@ -40,7 +45,14 @@ extension OutboxStore {
         }
     }
 
-    /// The changes that have not ended, in their order, for ``OutboxEvent/restarted(_:)``. Changes in the state
+    /// The change of the caller's earlier request with this key; `nil` when there is none.
+    ///
+    /// - Throws: ``OutboxError/keyReused(change:)``
+    package func change(ofCaller caller: String, _ key: CallerKey) throws(OutboxError) -> Change? {
+        try read { db in try Self.change(db, caller, key) }
+    }
+
+    /// The changes that have not ended, in their order, for ``OutboxEvent/restarted(_:pauses:)``. Changes in the state
     /// `sending` were under way when the last process ended.
     package func unended() throws(OutboxError) -> [ChangeSummary] {
         try read { db in
@@ -49,10 +61,10 @@ extension OutboxStore {
     }
 
     /// The changes of a resource that the view must show over the remote body, in their order.
-    package func viewed(namespace: String, key: String) throws(OutboxError) -> [Change] {
+    package func viewed(namespace: String, key: String) throws(OutboxError) -> [Change.ID] {
         try read { db in
-            let sql = "SELECT * FROM changes WHERE namespace = ? AND key = ? AND ended IS NULL ORDER BY id"
-            return try Row.fetchAll(db, sql: sql, arguments: [namespace, key]).map { try Self.full(db, $0) }
+            let sql = "SELECT id FROM changes WHERE namespace = ? AND key = ? AND ended IS NULL ORDER BY id"
+            return try Int64.fetchAll(db, sql: sql, arguments: [namespace, key])
         }
     }
 
@@ -104,10 +116,11 @@ extension OutboxStore {
         }
     }
 
-    /// Removes ended changes beyond the limits. Returns their number.
+    /// Removes ended changes beyond the limits, and ended pauses. Returns the number of the changes.
     @discardableResult
     package func prune(now: Timestamp) throws(OutboxError) -> Int {
         try write { [limits] db in
+            try db.execute(sql: "DELETE FROM pauses WHERE ends <= ?", arguments: [now.milliseconds])
             var old: [Int64] = []
             let namespaces = "SELECT DISTINCT namespace FROM changes WHERE ended IS NOT NULL"
             for namespace in try String.fetchAll(db, sql: namespaces) {

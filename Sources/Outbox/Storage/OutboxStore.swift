@@ -58,6 +58,9 @@ package final class OutboxStore: Sendable {
         }
     }
 
+    /// Whether a directory has an outbox. A file that cannot be reached counts as missing.
+    package static func exists(in directory: String) -> Bool { OutboxFile.exists(in: directory) }
+
     /// Writes the log into the file and closes the connection. Later calls throw ``OutboxError/closed``.
     package func close() {
         try? database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
@@ -151,7 +154,7 @@ package final class OutboxStore: Sendable {
         }
     }
 
-    private static func change(_ db: Database, _ caller: String, _ key: CallerKey?) throws -> Change? {
+    static func change(_ db: Database, _ caller: String, _ key: CallerKey?) throws -> Change? {
         guard let key else { return nil }
         let sql = "SELECT * FROM changes WHERE caller = ? AND callerKey = ?"
         guard let row = try Row.fetchOne(db, sql: sql, arguments: [caller, key.text]) else { return nil }

@@ -84,7 +84,8 @@ struct DefinitionReader {
         return texts
     }
 
-    /// Credentials are refused, because a definition is shown to callers; a stored credential takes their place.
+    /// Credentials are refused, because a definition is shown to callers; a stored credential takes their place. Fields
+    /// that the requests write themselves are refused, too (``RequestHeaders``).
     func headers(_ name: String) throws(DefinitionFault) -> [Subscription.Header] {
         guard let value = self[name] else { return [] }
         guard case .object(let members) = value, members.count <= 64 else {
@@ -94,30 +95,19 @@ struct DefinitionReader {
         for member in members {
             let lower = member.name.lowercased()
             let pointer: JSONPointer = [name, member.name]
-            guard !Self.credentials.contains(lower) else {
-                throw DefinitionFault(
-                    "\(member.name) is a credential; store it, and name it in credential", at: pointer)
+            if let reason = RequestHeaders.objection(to: lower) {
+                throw DefinitionFault("\(member.name) is not permitted: \(reason)", at: pointer)
             }
-            guard Self.isToken(lower), let text = member.value.stringValue, Self.isValue(text) else {
+            guard RequestHeaders.isToken(lower), let text = member.value.stringValue, RequestHeaders.isValue(text)
+            else {
                 throw DefinitionFault(
                     "a header must have a valid name and a text without control characters (RFC 9110 §5)", at: pointer)
+            }
+            guard !headers.contains(where: { $0.name == lower }) else {
+                throw DefinitionFault("\(member.name) is given twice; combine the values with commas", at: pointer)
             }
             headers.append(.init(name: lower, value: text))
         }
         return headers
-    }
-
-    private static let credentials: Set<String> = ["authorization", "cookie", "proxy-authorization"]
-
-    /// RFC 9110 §5.6.2.
-    private static func isToken(_ text: String) -> Bool {
-        !text.utf8.isEmpty
-            && text.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0.isDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
-    }
-
-    /// RFC 9110 §5.5, without spaces around the value.
-    private static func isValue(_ text: String) -> Bool {
-        text.utf8.count <= 4096 && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-            && text.utf8.first != 0x20 && text.utf8.last != 0x20
     }
 }

@@ -25,22 +25,24 @@ package struct HostPacer: Sendable {
     }
 
     private var hosts: [String: Host] = [:]
+    private var clock: ClockWatch?
 
     package init() {}
+
+    /// A pacer after a restart. `pauses`: from ``pauses(at:)`` at `date`. Each one lasts at most for the rest that it
+    /// had then, even if the clock has gone back since.
+    package init(pauses: [String: Timestamp], savedAt date: Timestamp, at now: Timestamp) {
+        for (host, end) in pauses where end > date { pause(host, for: end - date, at: date) }
+        observe(now)
+    }
 
     /// The number of hosts with a running request, a gap or a pause.
     package var count: Int { hosts.count }
 
     package mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
+        observe(now)
         var state = hosts[host] ?? Host(next: now)
         if state.running >= limits.concurrency { return .wait(until: nil) }
-        // After a clock that went back, no gap and no pause is longer than it can be.
-        let longest = state.pauseEnd == nil ? limits.gap : Self.longestPause
-        if state.next > now + longest {
-            state.next = now + longest
-            if state.pauseEnd != nil { state.pauseEnd = state.next }
-            hosts[host] = state
-        }
         if state.next > now { return .wait(until: state.next) }
         state.running += 1
         state.next = now + limits.gap
@@ -55,6 +57,7 @@ package struct HostPacer: Sendable {
 
     /// The origin wants no request for some time, as with 429 or `Retry-After` (RFC 9110 §10.2.3); at most a day.
     package mutating func pause(_ host: String, for time: Duration, at now: Timestamp) {
+        observe(now)
         let end = now + min(max(time, .zero), Self.longestPause)
         var state = hosts[host] ?? Host(next: now)
         guard end > state.next else { return }
@@ -74,7 +77,26 @@ package struct HostPacer: Sendable {
 
     /// Forgets hosts that need no pacing any more, so that the table does not grow for ever.
     package mutating func forget(at now: Timestamp) {
+        observe(now)
         hosts = hosts.filter { $0.value.running > 0 || $0.value.next > now }
+    }
+
+    /// Moves all dates with the clock when it has gone back, so that no gap and no pause becomes longer. The other
+    /// calls notice a step, too, but only when they come; so the shell makes this call at each turn of its timer.
+    package mutating func observe(_ now: Timestamp) {
+        guard var clock else {
+            self.clock = ClockWatch(now)
+            return
+        }
+        let step = clock.observe(now)
+        self.clock = clock
+        guard step != .zero else { return }
+        hosts = hosts.mapValues { host in
+            var host = host
+            host.next = host.next + step
+            host.pauseEnd = host.pauseEnd.map { $0 + step }
+            return host
+        }
     }
 
     package static let longestPause: Duration = .seconds(86_400)

@@ -12,6 +12,17 @@ package enum RefreshInterval: Hashable, Sendable {
         }
     }
 
+    package var longest: Duration {
+        switch self {
+        case .fixed(let interval): interval
+        case .adaptive(_, let longest): longest
+        }
+    }
+
+    var isFixed: Bool {
+        if case .fixed = self { true } else { false }
+    }
+
     /// The interval after an answer. `least`: the time for which the origin itself wants no further request, such as
     /// its max-age, the ttl of an RSS feed, or `Retry-After`.
     ///
@@ -44,7 +55,8 @@ package enum RefreshInterval: Hashable, Sendable {
     }
 }
 
-/// The hours of each day, in UTC, in which no scheduled refresh begins: `22:00-06:30`.
+/// The hours of each day, in UTC, in which no scheduled request begins: `22:00-06:30`. A refresh that they interrupt
+/// goes on after them.
 package struct QuietHours: Hashable, Sendable {
     /// Minutes after midnight.
     package let start: Int

@@ -3,24 +3,40 @@ import Primitives
 extension RefreshMachine {
     /// `random`: from 0 to 1, for the jitter of retries.
     package mutating func handle(_ event: Event, at now: Timestamp, random: Double = 0.5) -> [Action] {
+        observe(now)
         switch event {
-        case .sourceAnswered(let answer): sourceAnswered(answer, now)
-        case .memberAnswered(let key, let answer):
-            guard members[key]?.step == .asking else { return [] }
-            if case .noRoom = answer { return lackRoom(now) }
+        case .sourceAnswered(let answer):
+            guard isAskingSource else { return [] }
+            sourceAnswered(answer, now)
+        case .memberAnswered(let key, let ticket, let answer):
+            guard ticket == openTicket, members[key]?.step == .asking else { return [] }
+            if case .noRoom = answer {
+                // The running switch still needs the stage.
+                guard isSwitching else { return lackRoom(now) }
+                round?.lacksRoom = true
+                return []
+            }
             answered(key, answer, now, random)
-        case .switched(let lost): switched(lost, now)
+            guard let member = members[key] else { break }
+            let host = member.item.host
+            if member.step == .settled { hostAnswered(host, now) } else { hostFailed(host, now) }
+        case .switched(let lost):
+            guard isSwitching else { return [] }
+            switched(lost, now)
+            if round?.lacksRoom == true { return lackRoom(now) }
         case .switchFailed(let isRoom):
-            (isSwitching, hasRemovals) = (false, hasRemovals || switchesRemovals)
+            guard isSwitching else { return [] }
+            isSwitching = false
             joining = []
-            if isRoom { return lackRoom(now) }
+            if isRoom || round?.lacksRoom == true { return lackRoom(now) }
             round?.hasFailedSwitch = true
             if endsRound {
-                endRound(now)
+                endRound(now, isSwitched: false)
                 return [.dropStage]
             }
+        case .hostPaused(let host, let date): hostPaused(host, until: date, now)
         case .refreshRequested: requestRefresh(now)
-        case .time: break
+        case .time: postpone(now)
         }
         return advance(now)
     }
@@ -46,7 +62,9 @@ extension RefreshMachine {
         if isChanged != nil { sourceInterval = interval }
         let next = isChanged == nil ? max(rules.interval.shortest, pause) : interval
         beginRound(now)
-        sourceDue = rules.quietHours?.next(from: now + next) ?? now + next
+        round?.hasEffect = isChanged == true
+        sourceDue = scheduled(now + next)
+        sourceEarliest = pause > .zero ? now + pause : nil
     }
 
     /// Returns whether the list differs from the last one; `nil` for a list that is not taken.
@@ -57,18 +75,22 @@ extension RefreshMachine {
             note("the source has no items", now)
             return nil
         }
-        guard rules.allowsShrink || new.count * 2 >= wanted.count else {
+        guard rules.allowsShrink || isRedefined || new.count * 2 >= wanted.count else {
             note("the source lists \(new.count) items instead of \(wanted.count); allowShrink permits this", now)
             return nil
         }
-        sourceProblem = nil
+        (sourceProblem, isRedefined) = (nil, false)
         let keys = new.map(\.key)
         let isChanged = keys != wanted
         for key in wanted where !seen.contains(key) {
-            if remove(key)?.hasCopy == true { hasRemovals = true }
+            if let member = remove(key), member.hasCopy { leaving[key] = member }
         }
-        for item in new where members[item.key] == nil {
-            set(Member(item: item, hasCopy: false, step: .waiting, due: now))
+        for item in new {
+            let earlier = members[item.key] ?? leaving.removeValue(forKey: item.key)
+            var member = earlier ?? Member(item: item, hasCopy: false, due: now)
+            // The same entry may be at another address by now.
+            member.item = item
+            set(member)
         }
         wanted = keys
         return isChanged
@@ -78,62 +100,10 @@ extension RefreshMachine {
         sourceProblem = MemberProblem(reason: reason, since: sourceProblem?.since ?? now)
     }
 
-    // MARK: - Rounds
-
-    private mutating func beginRound(_ now: Timestamp) {
-        round = Round(start: now)
-        let interval = rules.interval.shortest
-        // After a downtime all members are overdue, and only the pacing spreads them.
-        let asksAll = isUrgent || sourceDue + interval < now
-        for key in wanted {
-            guard var member = members[key], member.step == .resting, !member.isStopped else { continue }
-            member.failures = 0
-            var due = now
-            if !isUrgent, let earliest = member.earliest { due = max(due, earliest) }
-            if member.hasCopy, !asksAll {
-                switch rules.interval {
-                case .fixed: due = max(due, now + RefreshInterval.phase(of: member.item.url, in: interval))
-                case .adaptive: due = max(due, member.due)
-                }
-            }
-            guard due < now + interval else { continue }
-            (member.step, member.due) = (.waiting, due)
-            set(member)
-        }
-        isUrgent = false
-    }
-
-    private mutating func endRound(_ now: Timestamp) {
-        round = nil
-        endsRound = false
-        // The body of a member that is still being asked for belongs to the stage, which has ended.
-        for var member in Array(members.values) where member.step != .resting {
-            member.step = .resting
-            set(member)
-        }
-        if isRequestedAgain {
-            (isRequestedAgain, isUrgent) = (false, true)
-            sourceDue = now
-        }
-    }
-
-    private mutating func requestRefresh(_ now: Timestamp) {
-        guard round != nil else {
-            if !isAskingSource { sourceDue = now }
-            isUrgent = true
-            return
-        }
-        isRequestedAgain = true
-        for var member in Array(members.values) where member.step == .waiting && member.due > now {
-            member.due = now
-            set(member)
-        }
-    }
-
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
-        endRound(now)
+        endRound(now, isSwitched: false)
         return [.dropStage]
     }
 
@@ -142,13 +112,20 @@ extension RefreshMachine {
     private mutating func answered(_ key: String, _ answer: MemberAnswer, _ now: Timestamp, _ random: Double) {
         guard var member = members[key] else { return }
         defer { set(member) }
+        var answer = answer
+        if case .confirmed = answer, !member.hasCopy {
+            // A switch has lost the copy since the request began.
+            answer = .failed(reason: "the origin confirms a copy that has been removed", pause: nil)
+        }
         var (isChanged, least): (Bool?, Duration) = (nil, .zero)
         member.step = .settled
+        member.isHeldUp = false
         switch answer {
         case .confirmed(let pause):
             (member.problem, isChanged, least) = (nil, false, pause)
         case .staged(let isNew, let pause):
             (member.problem, isChanged, least) = (nil, isNew, pause)
+            member.isStaged = true
         case .gone(let reason, let forever):
             member.problem = MemberProblem(
                 reason: reason, since: member.problem?.since ?? now, isLasting: true)
@@ -160,9 +137,12 @@ extension RefreshMachine {
             member.problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             member.failures += 1
             member.step = .waiting
-            // Full jitter, from 1 s to 1 min. The pacing adds the pause that the origin asks for.
+            // Full jitter, from 1 s to 1 min.
             let bound = min(Double(1 << min(member.failures, 6)), 60)
-            member.due = now + max(.seconds(1), max(.clamping(seconds: bound * random), pause ?? .zero))
+            let wish = min(pause ?? .zero, HostPacer.longestPause)
+            member.due = now + max(.seconds(1), max(.clamping(seconds: bound * random), wish))
+            if let end = pauseEnd(of: member.item.host) { member.due = max(member.due, end) }
+            member.due = permitted(member.due)
             return
         case .noRoom: return
         }
@@ -177,11 +157,16 @@ extension RefreshMachine {
 
     /// Starts a switch if all members that it needs have answered, or failed for too long.
     private mutating func advance(_ now: Timestamp) -> [Action] {
+        if roundIsDue(now) { beginRound(now) }
         guard !isSwitching, round != nil else { return [] }
-        if tally.pending == 0 { return publish(ends: true) }
+        if tally.pending == 0 {
+            if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
+            endRound(now, isSwitched: true)
+            return []
+        }
         if tally.fine > 0 {
             round?.delayStart = nil
-            let isJoining = (hasRemovals || tally.joining > 0) && tally.newcomers == 0
+            let isJoining = (!leaving.isEmpty || tally.joining > 0) && tally.newcomers == 0
             return isJoining && round?.hasFailedSwitch == false ? publish(ends: false) : []
         }
         let start = round?.delayStart ?? now
@@ -200,7 +185,7 @@ extension RefreshMachine {
             // A switch within the round leaves the copies of the others as they are.
             if isSettled && (ends || !member.hasCopy) { changed.append(key) } else { kept.append(key) }
         }
-        (isSwitching, endsRound, switchesRemovals, hasRemovals) = (true, ends, hasRemovals, false)
+        (isSwitching, endsRound) = (true, ends)
         return [.publish(kept: kept, changed: changed, ends: ends)]
     }
 
@@ -210,17 +195,19 @@ extension RefreshMachine {
             guard var member = members[key] else { continue }
             // The member may have been asked for again meanwhile, but not settled another time.
             member.hasCopy = !member.hasCopy
-            if member.hasCopy, member.step == .settled { member.step = .resting }
+            if member.hasCopy, member.step == .settled { (member.step, member.isStaged) = (.resting, false) }
             set(member)
         }
-        joining = []
+        (joining, leaving) = ([], [:])
         noRoomSince = nil
         for (key, loss) in lost {
             guard var member = members[key] else { continue }
             member.hasCopy = false
             if member.problem == nil { member.problem = MemberProblem(reason: loss, since: now) }
+            // Not at once, because the loss may repeat itself.
+            if member.step != .waiting { member.due = min(member.due, now + rules.interval.shortest) }
             set(member)
         }
-        if endsRound { endRound(now) }
+        if endsRound { endRound(now, isSwitched: true) }
     }
 }

@@ -4,15 +4,24 @@ import Primitives
 /// state machine without I/O. Its shell asks for ``sourceIsDue(at:)`` and ``waitingHosts()``, paces the requests, and
 /// reports each answer.
 ///
-/// A *round* begins when the source has answered. It asks for each member once, spread over the interval by the phase
-/// of each URL; a round that a caller requested or that is overdue asks for all members at once, as fast as the pacing
-/// permits. At its end all members switch to the next generation together. New members do not wait for the round: as
-/// soon as all of them have a body, they join the generation, beside the old copies of the others.
+/// A *round* begins when the source has answered, and also when members are due before the source is, because the
+/// source may change seldom or want no requests for long. With a fixed interval a round asks for each member once,
+/// spread over the interval by the phase of each URL; a round that a caller requested or that is overdue asks for all
+/// members at once, as fast as the pacing permits. With an adaptive interval a round asks for the members that are due
+/// within the shortest interval. At its end all its members switch to the next generation together. New members do not
+/// wait for the round: as soon as all of them have a body, they join the generation, beside the old copies of the
+/// others.
+///
+/// In the quiet hours no request begins, except those of a refresh that a caller requested, and of a new subscription.
+/// A round that the quiet hours interrupt goes on after them, and only then do its members switch: readers keep the
+/// whole old generation. Failures delay the switch no longer than `maxDelay` also in the quiet hours.
 ///
 /// Invariants:
 /// - A member that is in no round and has a copy is never asked for.
 /// - While a switch runs, the machine starts no other one.
 /// - A failure never removes the copy of a member, except a lasting one such as a 404.
+/// - An answer settles a member only in the round of its request, and only before the switch that ends this round has
+///   begun, because the body of a late answer is not part of the switch.
 package struct RefreshMachine: Sendable {
     /// The members of a definition that decide about its refreshes.
     package struct Rules: Hashable, Sendable {
@@ -31,45 +40,6 @@ package struct RefreshMachine: Sendable {
         }
     }
 
-    /// A wanted item, with its copy and its part in the round.
-    package struct Member: Hashable, Sendable {
-        package enum Step: Hashable, Sendable {
-            case resting
-            /// To be asked for at ``Member/due``.
-            case waiting
-            case asking
-            case settled
-        }
-
-        package var item: WantedItem
-        /// Whether readers have a copy.
-        package var hasCopy: Bool
-        package var step = Step.resting
-        package var due: Timestamp
-        /// For adaptive intervals; `nil` before the first answer.
-        package var interval: Duration?
-        /// The failures in a row that may pass.
-        package var failures = 0
-        package var problem: MemberProblem?
-        /// Whether the origin said that the resource will never come back.
-        package var isStopped = false
-        /// The origin wants no request before this time.
-        var earliest: Timestamp?
-
-        /// Whether readers have a copy after the next switch.
-        var willHaveCopy: Bool {
-            if problem?.isLasting == true { return false }
-            return step == .settled && problem == nil || hasCopy
-        }
-
-        package init(item: WantedItem, hasCopy: Bool, step: Step = .resting, due: Timestamp) {
-            self.item = item
-            self.hasCopy = hasCopy
-            self.step = step
-            self.due = due
-        }
-    }
-
     /// The work of the shell.
     package enum Action: Hashable, Sendable {
         /// Makes the members the next generation. `kept`: the keys with an unchanged entry. `ends`: the round ends with
@@ -82,46 +52,80 @@ package struct RefreshMachine: Sendable {
     /// The reports of the shell, and of its timer.
     package enum Event: Sendable {
         case sourceAnswered(SourceAnswer)
-        case memberAnswered(key: String, MemberAnswer)
+        /// `ticket`: as in ``MemberRequest``. An answer to a request of an earlier round has no effect.
+        case memberAnswered(key: String, ticket: UInt64, MemberAnswer)
         /// `lost`: the reasons for which members are not in the new generation, by their keys.
         case switched(lost: [String: String])
         /// `isRoom`: the members did not fit.
         case switchFailed(isRoom: Bool)
+        /// The host wants no request before `until`, as with 429 or `Retry-After`. Its members then delay a switch no
+        /// longer than failing ones, and are asked for after the pause. At most ``HostPacer/longestPause`` counts, and
+        /// an earlier date than that of a running pause has no effect. The shell reports each pause to all
+        /// subscriptions with members of the host.
+        case hostPaused(host: String, until: Timestamp)
         case refreshRequested
         /// The time has come that ``RefreshMachine/nextDate`` named.
         case time
     }
 
+    /// A request for a member. The shell keeps the body of the answer in the stage of the round that `ticket` numbers.
+    package struct MemberRequest: Hashable, Sendable {
+        package let item: WantedItem
+        /// The number of the round, for ``Event/memberAnswered(key:ticket:_:)``. Numbers begin again after a restart,
+        /// which ends all requests.
+        package let ticket: UInt64
+    }
+
     /// One refresh of all members; see ``RefreshMachine``.
     package struct Round: Hashable, Sendable {
         package var start: Timestamp
+        /// The number of the round.
+        package let ticket: UInt64
         /// Since when only failures delay the switch.
         package var delayStart: Timestamp?
         /// Whether a switch within the round failed, so that only the one at its end is tried.
         var hasFailedSwitch = false
+        /// Whether the list of the source has changed or a member was asked for. Other rounds end without a switch.
+        var hasEffect = false
+        /// Whether a body found no room during a switch, so that the round ends after it.
+        var lacksRoom = false
+        /// Whether a caller requested the round.
+        var isUrgent = false
     }
 
     package let rules: Rules
+    var clock: ClockWatch
     /// The keys in the order of the source.
     package internal(set) var wanted: [String]
     package internal(set) var members: [String: Member]
     package internal(set) var round: Round?
+    /// The number of the last round.
+    var lastTicket: UInt64 = 0
     var isAskingSource = false
     var queue = DueQueue()
     var tally = Tally()
+    /// By their names. A host without failures and pause has no element.
+    var troubles: [String: HostTrouble] = [:]
     package internal(set) var sourceDue: Timestamp
+    /// The next round of all members. `nil` with an adaptive interval, and before the first round.
+    var regularDue: Timestamp?
+    /// The earliest date of a member outside of rounds; `nil` during a round, and without members.
+    var membersDue: Timestamp?
     package internal(set) var sourceInterval: Duration?
+    /// The source wants no request before this time, by its `Retry-After` or max-age; `nil` without such a wish.
+    package internal(set) var sourceEarliest: Timestamp?
     package internal(set) var sourceProblem: MemberProblem?
-    /// Whether the generation has members that are not wanted any more.
-    var hasRemovals = false
-    /// Whether the running switch removes them.
-    var switchesRemovals = false
+    /// The members of the generation that the source has dropped, until a switch removes them. A member that the source
+    /// lists again before that keeps its copy.
+    var leaving: [String: Member] = [:]
     var isSwitching = false
     /// Whether the running switch ends the round.
     var endsRound = false
     /// The keys of the running switch that have a staged body, or lose their copy.
     var joining: Set<String> = []
     var isUrgent = false
+    /// Whether the next list of the source may be much shorter.
+    var isRedefined = false
     /// Whether a caller requested a refresh during the round, so that another one follows.
     var isRequestedAgain = false
     /// Since when the cache has no room for both generations.
@@ -129,24 +133,42 @@ package struct RefreshMachine: Sendable {
 
     /// A subscription that is new, at `now`.
     package init(_ rules: Rules, at now: Timestamp) {
-        self.init(rules, members: [], sourceDue: now)
+        var state = State(members: [], sourceDue: now, date: now)
+        state.isUrgent = true
+        self.init(rules, state, at: now)
     }
 
-    /// A subscription after a restart. The members are in the order of the source.
-    package init(_ rules: Rules, members: [Member], sourceDue: Timestamp, sourceInterval: Duration? = nil) {
+    /// A subscription after a restart, or with a changed definition.
+    package init(_ rules: Rules, _ state: State, at now: Timestamp) {
         self.rules = rules
-        wanted = members.map(\.item.key)
-        self.members = [:]
-        self.sourceDue = sourceDue
-        self.sourceInterval = sourceInterval
-        for member in members { set(member) }
+        clock = ClockWatch(state.date)
+        wanted = []
+        members = [:]
+        sourceDue = state.sourceDue
+        sourceInterval = state.sourceInterval
+        sourceEarliest = state.sourceEarliest
+        sourceProblem = state.sourceProblem
+        noRoomSince = state.noRoomSince
+        for member in state.leaving { leaving[member.item.key] = member }
+        isUrgent = state.isUrgent
+        isRedefined = state.isRedefined
+        troubles = state.pauses.mapValues { HostTrouble(pauseEnd: $0) }
+        for var member in state.members where members[member.item.key] == nil {
+            member.step = .resting
+            wanted.append(member.item.key)
+            set(member)
+        }
+        regularDue = rules.interval.isFixed ? state.regularDue : nil
+        observe(now)
+        limitDates(now)
+        membersDue = earliestDue()
     }
 
     // MARK: - Requests
 
     /// Whether to ask the source for its list now. Then call ``beginSource()`` first.
     package func sourceIsDue(at now: Timestamp) -> Bool {
-        !isAskingSource && round == nil && !isSwitching && sourceDue <= now
+        !isAskingSource && round == nil && !isSwitching && sourceDue <= now && (isUrgent || scheduled(now) <= now)
     }
 
     /// Notes that the shell asks the source, until ``Event/sourceAnswered(_:)``.
@@ -154,17 +176,26 @@ package struct RefreshMachine: Sendable {
 
     /// The hosts with members that wait for a request, and the time from which on the first one is due.
     package mutating func waitingHosts() -> [(host: String, due: Timestamp)] {
-        Array(queue.hosts).compactMap { host in front(of: host).map { (host, $0.due) } }
+        if openTicket == nil { return [] }
+        return Array(queue.hosts).compactMap { host in front(of: host).map { (host, $0.due) } }
     }
 
     /// Begins the request for the member of the host that is due for longest. `nil` when none is due.
-    package mutating func beginMember(ofHost host: String, at now: Timestamp) -> WantedItem? {
-        guard let first = front(of: host), first.due <= now, var member = members[first.key] else { return nil }
+    package mutating func beginMember(ofHost host: String, at now: Timestamp) -> MemberRequest? {
+        observe(now)
+        postpone(now)
+        guard let openTicket, let first = front(of: host), first.due <= now, var member = members[first.key] else {
+            return nil
+        }
         queue.removeFront(of: host)
         member.step = .asking
         set(member)
-        return member.item
+        round?.hasEffect = true
+        return MemberRequest(item: member.item, ticket: openTicket)
     }
+
+    /// The number of the round that still takes answers; `nil` without a round, and during the switch that ends it.
+    var openTicket: UInt64? { isSwitching && endsRound ? nil : round?.ticket }
 
     private mutating func front(of host: String) -> DueQueue.Element? {
         queue.front(of: host) { [members] element in
@@ -177,53 +208,6 @@ package struct RefreshMachine: Sendable {
     package var nextDate: Timestamp? {
         if isSwitching || isAskingSource { return nil }
         if let round { return round.delayStart.map { $0 + rules.maxDelay } }
-        return sourceDue
+        return roundDate.map { min($0, sourceDue) } ?? sourceDue
     }
-
-    // MARK: - Members
-
-    /// Each change of a member goes through this method, so that the tally and the queue follow.
-    mutating func set(_ member: Member) {
-        let key = member.item.key
-        if let old = members[key] { tally.count(old, -1) }
-        tally.count(member, 1)
-        if member.step == .waiting { queue.add(.init(due: member.due, key: key), host: member.item.host) }
-        members[key] = member
-    }
-
-    mutating func remove(_ key: String) -> Member? {
-        let old = members.removeValue(forKey: key)
-        if let old { tally.count(old, -1) }
-        return old
-    }
-
-    /// The members by their parts in the next switch.
-    struct Tally: Hashable, Sendable {
-        /// To be asked for, or being asked for.
-        var pending = 0
-        /// Pending without a failure.
-        var fine = 0
-        /// Pending without a failure and without a copy.
-        var newcomers = 0
-        /// Settled, with a copy that comes or goes at the next switch.
-        var joining = 0
-
-        mutating func count(_ member: Member, _ sign: Int) {
-            switch member.step {
-            case .waiting, .asking:
-                pending += sign
-                guard member.failures == 0 else { return }
-                fine += sign
-                if !member.hasCopy { newcomers += sign }
-            case .settled: if member.hasCopy != member.willHaveCopy { joining += sign }
-            case .resting: break
-            }
-        }
-    }
-
-    // MARK: - For reports
-
-    /// The wanted members without a copy, in the order of the source.
-    package var missing: [Member] { wanted.compactMap { members[$0] }.filter { !$0.hasCopy } }
-    package var heldCount: Int { members.values.count { $0.hasCopy } }
 }

@@ -45,6 +45,29 @@ struct BodyMergeTests {
         #expect(merge == .clash(.init(list: [.init(pointer: ["a"], base: 1, ours: 2, theirs: 3)])))
     }
 
+    @Test("With a preference for ours, theirs keeps its edits that do not clash")
+    func preference() {
+        func merge(_ base: String, _ ours: String, _ theirs: String) -> BodyMerge {
+            BodyMerge(base: .value(bytes(base)), ours: bytes(ours), theirs: bytes(theirs), prefersOurs: true)
+        }
+        #expect(
+            merge(
+                #"{"t":0,"p":0,"n":{"x":0,"y":0}}"#, #"{"t":1,"p":0,"n":{"x":1,"y":0}}"#,
+                #"{"t":2,"p":2,"n":{"x":2,"y":2}}"#)
+                == .merged(bytes(#"{"t":1,"p":2,"n":{"x":1,"y":2}}"#)))
+        // Ours has deleted a member, or theirs has.
+        #expect(merge(#"{"t":0,"p":0}"#, #"{"p":0}"#, #"{"t":2,"p":2}"#) == .merged(bytes(#"{"p":2}"#)))
+        #expect(merge(#"{"t":0,"p":0}"#, #"{"t":1,"p":0}"#, #"{"p":2}"#) == .merged(bytes(#"{"p":2,"t":1}"#)))
+        // Arrays and scalars are whole.
+        #expect(merge("[0]", "[1]", "[2]") == .ours)
+        #expect(merge(#"{"t":0}"#, #"{"t":1}"#, #"{"t":2}"#) == .ours)
+        #expect(merge(#"{"t":0}"#, #"{"t":0}"#, #"{"t":2}"#) == .theirs)
+        guard case .conflict(.notJSON(.base, _)) = merge("old", #"{"t":1}"#, #"{"t":2}"#) else {
+            Issue.record("a body that is no JSON is no conflict")
+            return
+        }
+    }
+
     @Test("A deletion and a change are in conflict")
     func deletion() {
         #expect(BodyMerge(base: .value([1]), ours: nil, theirs: [2]) == .conflict(.deletedByOurs))

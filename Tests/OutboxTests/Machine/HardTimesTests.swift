@@ -38,6 +38,37 @@ struct HardTimesTests {
         #expect(shell.reads.count == 1)
     }
 
+    @Test("Clock back by five minutes: no back-off, settling or wish of the origin waits five minutes longer")
+    func clockBackByMinutes() throws {
+        let unsettled = Shell()
+        unsettled.accept(try .put("a=2", on: "a=1", etag: nil))
+        unsettled.read(200, "a=1", modified: unsettled.now)
+        let failed = Shell()
+        failed.accept(try .put("a=2", on: "a=1"))
+        failed.loseAnswer()
+        let throttled = Shell()
+        throttled.accept(try .post("x", key: "k"))
+        try throttled.answer(409, retryAfter: .seconds(60))
+        for shell in [unsettled, failed, throttled] {
+            #expect(shell.reads.isEmpty && shell.sends.isEmpty)
+            shell.now = shell.now - .seconds(300)
+            shell.step(.timer)
+            #expect(shell.reads.count + shell.sends.count == 1)
+        }
+    }
+
+    @Test("Clock back by five minutes: a short back-off does not wait behind a long one of the same origin")
+    func shortBehindLong() throws {
+        shell.accept(try .post("x", key: "k"))
+        try shell.answer(409, retryAfter: .seconds(600))
+        shell.now = shell.now + .seconds(599)
+        let short = shell.accept(try .put("a=2", on: "a=1", etag: nil))
+        shell.read(200, "a=1", modified: shell.now)
+        shell.now = shell.now - .seconds(300)
+        shell.step(.timer)
+        #expect(shell.reads.map(\.flight.change) == [short] && shell.sends.isEmpty)
+    }
+
     @Test("Clock back a day after a confirmation: the read ends the change nevertheless")
     func clockBackAfterConfirmation() throws {
         let id = shell.accept(try .put("a=2", on: "a=1"))
@@ -126,8 +157,65 @@ struct HardTimesTests {
         shell.sleep()
         #expect(shell.state(first) == .sending && shell.state(second) == .expired)
         #expect(shell.published.contains { $0.id == second && $0.state == .expired })
-        try shell.answer(503)
-        #expect(shell.state(first) == .expired && shell.rows[first]!.mayBeApplied && shell.wake == nil)
+        // A change that was surely not applied needs no look.
+        try shell.answer(429)
+        #expect(shell.state(first) == .expired && !shell.rows[first]!.mayBeApplied && shell.wake == nil)
+    }
+
+    @Test(
+        "A change that expires while it may have been applied is looked at first, and says so",
+        arguments: [("a=2", .done), ("a=1", .expired), ("a=9", .expired), (nil, .expired)]
+            as [(String?, ChangeState)])
+    func expiryAfterLoss(_ body: String?, _ state: ChangeState) throws {
+        let id = shell.accept(try .put("a=2", on: "a=1").with { $0.expires = shell.now + .seconds(60) })
+        shell.loseAnswer()
+        shell.now = shell.now + .seconds(61)
+        shell.step(.timer)
+        #expect(shell.state(id) == .pending && shell.reads.map(\.purpose) == [.look])
+        if let body {
+            shell.read(200, body, etag: "\"2\"")
+        } else {
+            shell.step(.readFailed(shell.reads.removeFirst().flight))
+        }
+        #expect(shell.state(id) == state && shell.rows[id]!.mayBeApplied && shell.sends.isEmpty)
+        #expect(shell.dropped == [id] && shell.wake == nil)
+    }
+
+    @Test("A kill during sending and the date of expiry: the next process looks before the change expires")
+    func expiryAfterKill() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1").with { $0.expires = shell.now + .seconds(60) })
+        shell.now = shell.now + .seconds(61)
+        shell.kill()
+        shell.read(200, "a=1")
+        #expect(shell.state(id) == .expired && shell.rows[id]!.mayBeApplied && shell.sends.isEmpty)
+    }
+
+    @Test("A POST that is tried again after a lost answer and then expires says that it may have been applied")
+    func expiryOfPost() throws {
+        let id = shell.accept(try .post("x").with { $0.expires = shell.now + .seconds(60) })
+        shell.loseAnswer()
+        #expect(shell.state(id) == .uncertain)
+        shell.isStoreSlow = true
+        shell.step(.retry(id))
+        shell.now = shell.now + .seconds(61)
+        shell.drainStore()
+        #expect(shell.state(id) == .expired && shell.rows[id]!.mayBeApplied)
+    }
+
+    @Test("An origin without changes is forgotten, but not before its pause has ended")
+    func forgottenOrigins() throws {
+        for number in 0..<3 { shell.accept(try .put("a=2", on: "a=1", at: "https://host\(number).example/a")) }
+        #expect(shell.machine.hosts.count == 3 && shell.machine.origins.count == 3)
+        shell.step(.sendFailed(shell.sends.removeFirst().flight, .notSent))
+        shell.step(.cancel(1))
+        #expect(shell.machine.hosts.count == 2 && shell.machine.origins.count == 2)
+        try shell.answer(429, retryAfter: .seconds(60))
+        shell.step(.cancel(2))
+        #expect(shell.machine.hosts.count == 2)
+        shell.step(.discarded(namespace: "n"))
+        shell.now = shell.now + .seconds(60)
+        shell.step(.timer)
+        #expect(shell.machine.hosts.isEmpty && shell.machine.origins.isEmpty)
     }
 
     @Test("Squash sends the base and the last body, and the lane keeps its order")

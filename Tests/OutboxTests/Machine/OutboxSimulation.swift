@@ -2,8 +2,8 @@ import Primitives
 
 @testable import Outbox
 
-/// A random history of authors, a rival writer, an origin with faults, kills and full disks. ``problems`` lists the
-/// broken promises.
+/// A random history of authors, a rival writer, an origin with faults, a credential that expires, kills, full disks,
+/// and a store that in half of the histories answers only after other events. ``problems`` lists the broken promises.
 ///
 /// Every write sets one field to a value that occurs once in the whole history, so the log of effects tells which edit
 /// was applied, how often, and over which value.
@@ -20,6 +20,9 @@ final class OutboxSimulation {
     private(set) var conflicts = 0
     private(set) var lostAnswers = 0
     private(set) var kills = 0
+    private(set) var refusedCredentials = 0
+    /// The version of the credential that the origin wants.
+    private var wantedCredential = 0
     private let shell: Shell
     private let origin: FakeOrigin
     private var random: Generator
@@ -28,6 +31,11 @@ final class OutboxSimulation {
     /// The decisions after which a change may have one more effect.
     private var decisions: [Change.ID: Int] = [:]
     private var nextValue = 0
+    /// The pauses that the origins want, by origin.
+    private var pauses: [String: Timestamp] = [:]
+    /// The changes with an unknown outcome that no GET has looked at since.
+    private var unseen: Set<Change.ID> = []
+    private var checkedPublications = 0
     /// Requests of killed processes and lost connections, which may still reach the origin.
     private var late: [SendOrder] = []
     private var isFaulty = true
@@ -37,11 +45,16 @@ final class OutboxSimulation {
     init(seed: UInt64) {
         random = Generator(seed: seed)
         shell = Shell(seed: seed ^ 0xFFFF)
+        shell.isStoreSlow = seed / 2 % 2 == 0
         origin = FakeOrigin(hasSecondTags: seed % 2 == 0)
         for url in urls.dropLast() {
             origin.write(url, FlatObject(["a": "a0", "b": "b0", "c": "c0"]).bytes, by: nil, at: shell.now)
         }
         shell.now = shell.now + .seconds(10)
+        shell.willRead = { [unowned self] order in
+            guard let end = pauses[host(order.url)], shell.now < end else { return }
+            problems.append("a GET of change \(order.flight.change) begins in a pause")
+        }
     }
 
     var accepted: Int { edits.count + postIDs.count }
@@ -51,13 +64,17 @@ final class OutboxSimulation {
         for _ in 0..<steps where problems.isEmpty {
             step()
             checkFlights()
+            checkExpiries()
         }
         isFaulty = false
         shell.isDiskFull = false
+        if shell.credentialVersion < wantedCredential { shell.setCredential() }
         for _ in 0..<20_000 where problems.isEmpty && shell.rows.values.contains(where: { !$0.state.isEnded }) {
             settle()
             checkFlights()
+            checkExpiries()
         }
+        shell.drainStore()
         checkEnd()
     }
 
@@ -65,7 +82,7 @@ final class OutboxSimulation {
 
     private func step() {
         shell.now = shell.now + .milliseconds(Int.random(in: 0...700, using: &random))
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<28, using: &random) {
         case 0...2: author()
         case 3: rival()
         case 4: if chance(1, of: 6) { kill() }
@@ -75,6 +92,9 @@ final class OutboxSimulation {
         case 8: deliverLate()
         case 9: if chance(1, of: 8) { cancel() }
         case 10: if chance(1, of: 4) { post() }
+        case 11: if chance(1, of: 2) { wantedCredential = shell.credentialVersion + 1 }
+        case 12: if shell.credentialVersion < wantedCredential { shell.setCredential() }
+        case 13...20: shell.serveStore(obeys: Bool.random(using: &random))
         default: serve()
         }
     }
@@ -82,7 +102,9 @@ final class OutboxSimulation {
     /// One step of a time without faults.
     private func settle() {
         deliverLate()
-        if shell.reads.isEmpty && shell.sends.isEmpty {
+        if shell.hasStoreWork {
+            shell.serveStore(obeys: Bool.random(using: &random))
+        } else if shell.reads.isEmpty && shell.sends.isEmpty {
             decide()
             shell.sleep()
         }
@@ -118,7 +140,8 @@ final class OutboxSimulation {
                 draft.base = .version(ResourceVersion(body: seen!, validator: validator))
             }
         }
-        if chance(1, of: 30) { draft.expires = shell.now + .seconds(20) }
+        if chance(1, of: 3) { draft.credential = "work" }
+        if chance(1, of: 12) { draft.expires = shell.now + .seconds(20) }
         let id = shell.accept(draft)
         edits[id] = Authored(url: url, field: field, value: value, lane: draft.laneName)
     }
@@ -126,7 +149,8 @@ final class OutboxSimulation {
     private func post() {
         nextValue += 1
         let key = chance(1, of: 2) ? "k\(nextValue)" : nil
-        guard let draft = try? ChangeDraft.post("p\(nextValue)", key: key) else { return }
+        guard var draft = try? ChangeDraft.post("p\(nextValue)", key: key) else { return }
+        if chance(1, of: 4) { draft.expires = shell.now + .seconds(20) }
         postIDs.append(shell.accept(draft))
     }
 
@@ -147,9 +171,17 @@ final class OutboxSimulation {
     private func serveRead() {
         guard !shell.reads.isEmpty else { return }
         let order = shell.reads.remove(at: Int.random(in: 0..<shell.reads.count, using: &random))
+        unseen.remove(order.flight.change)
         if isFaulty, chance(1, of: 10) { return shell.step(.readFailed(order.flight)) }
+        if isRefused(order.credential, order.flight) {
+            let mark = origin.get(order.url, at: shell.now).mark
+            return shell.step(.readAnswered(order.flight, ReadAnswer(status: 401, body: [], mark: mark)))
+        }
         var answer = origin.get(order.url, at: shell.now)
-        if isFaulty, chance(1, of: 12) { answer.status = 503 }
+        if isFaulty, chance(1, of: 12) {
+            answer.status = 503
+            if chance(1, of: 3) { answer.retryAfter = pause(order.flight, order.url, 3) }
+        }
         shell.step(.readAnswered(order.flight, answer))
     }
 
@@ -157,25 +189,49 @@ final class OutboxSimulation {
         guard !shell.sends.isEmpty else { return }
         let order = shell.sends.remove(at: Int.random(in: 0..<shell.sends.count, using: &random))
         if shell.stateWhenSent.last != .sending { problems.append("a request went out before its state was durable") }
+        if isRefused(order.credential, order.flight) { return respond(order, SendAnswer(status: 401)) }
         guard isFaulty, chance(4, of: 10) else { return respond(order, apply(order)) }
         switch Int.random(in: 0..<6, using: &random) {
         case 0: shell.step(.sendFailed(order.flight, .notSent))
-        case 1: respond(order, SendAnswer(status: 429, retryAfter: chance(1, of: 2) ? .seconds(3) : nil))
-        case 2: respond(order, SendAnswer(status: 500))
+        case 1:
+            respond(
+                order, SendAnswer(status: 429, retryAfter: chance(1, of: 2) ? pause(order.flight, order.url, 3) : nil))
+        case 2:
+            unseen.insert(order.flight.change)
+            respond(order, SendAnswer(status: 500))
         case 3:
+            unseen.insert(order.flight.change)
             // A proxy gives up, and the request arrives later.
             lostAnswers += 1
             if order.method == "PUT" { late.append(order) }
             respond(order, SendAnswer(status: 504))
         case 4:
+            unseen.insert(order.flight.change)
             lostAnswers += 1
             _ = apply(order)
             shell.step(.sendFailed(order.flight, .unknown))
         default:
+            unseen.insert(order.flight.change)
             lostAnswers += 1
             _ = apply(order)
-            respond(order, SendAnswer(status: 503, retryAfter: chance(1, of: 3) ? .seconds(2) : nil))
+            respond(
+                order, SendAnswer(status: 503, retryAfter: chance(1, of: 3) ? pause(order.flight, order.url, 2) : nil))
         }
+    }
+
+    private func host(_ url: String) -> String { url.split(separator: "/").prefix(2).joined(separator: "//") }
+
+    private func pause(_ flight: Flight, _ url: String, _ seconds: Int) -> Duration {
+        // The machine does not hear the answer to a flight that it has given up.
+        guard shell.machine.lane(of: flight) != nil else { return .seconds(seconds) }
+        pauses[host(url)] = max(pauses[host(url)] ?? shell.now, shell.now + .seconds(seconds))
+        return .seconds(seconds)
+    }
+
+    private func isRefused(_ credential: String?, _ flight: Flight) -> Bool {
+        guard credential != nil, shell.usedCredentials[flight, default: 0] < wantedCredential else { return false }
+        refusedCredentials += 1
+        return true
     }
 
     private func respond(_ order: SendOrder, _ answer: SendAnswer) { shell.step(.sendAnswered(order.flight, answer)) }
@@ -188,6 +244,7 @@ final class OutboxSimulation {
     private func kill() {
         kills += 1
         for order in shell.sends {
+            unseen.insert(order.flight.change)
             switch Int.random(in: 0..<3, using: &random) {
             case 0: _ = apply(order)
             case 1: if order.method == "PUT" { late.append(order) }
@@ -225,7 +282,9 @@ final class OutboxSimulation {
     // MARK: - Callers
 
     private func decide() {
-        guard let held = shell.rows.values.filter({ $0.state.stopsLane }).min(by: { $0.id < $1.id }) else { return }
+        // A blocked change needs a credential, no decision.
+        let held = shell.rows.values.filter { $0.state.stopsLane && $0.state != .blocked }
+        guard let held = held.min(by: { $0.id < $1.id }) else { return }
         guard let edit = edits[held.id] else {
             // The operator looks into the origin's log.
             shell.step(origin.posts.contains(held.id) ? .resolve(held.id, .theirs) : .retry(held.id))
@@ -262,6 +321,15 @@ final class OutboxSimulation {
         }
     }
 
+    private func checkExpiries() {
+        for summary in shell.published[checkedPublications...] where summary.state == .expired {
+            if summary.method != "POST", unseen.contains(summary.id) {
+                problems.append("change \(summary.id) has expired without a look")
+            }
+        }
+        checkedPublications = shell.published.count
+    }
+
     private func checkEnd() {
         for (id, edit) in edits.sorted(by: { $0.key < $1.key }) {
             let change = shell.rows[id]!
@@ -283,11 +351,19 @@ final class OutboxSimulation {
         for id in postIDs {
             let change = shell.rows[id]!
             let count = origin.posts.filter { $0 == id }.count
+            if change.state.isEnded, change.state != .done, count > 0, !change.mayBeApplied {
+                problems.append("POST \(id) hides its effect")
+            }
             if count > 1 || (change.state == .done && count != 1) {
                 problems.append("POST \(id) is \(change.state) and had \(count) effects")
             }
         }
         if shell.machine.flightCount != 0 { problems.append("\(shell.machine.flightCount) places are not free") }
+        shell.now = shell.now + .seconds(900)
+        shell.step(.timer)
+        if !shell.machine.hosts.isEmpty || !shell.machine.origins.isEmpty {
+            problems.append("an origin without changes is kept")
+        }
         if !shell.machine.lanes.isEmpty { problems.append("an ended lane is kept") }
     }
 }

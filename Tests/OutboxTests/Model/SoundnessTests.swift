@@ -51,6 +51,21 @@ struct SoundnessTests {
         #expect(Soundness(of: mark("\"2\"", modified: .zero, received: .seconds(9)), after: first) == .missing)
     }
 
+    @Test("A tag that is a digest is sound at once, and need not settle")
+    func digestNeedsNoWaiting() throws {
+        let tag = "\"" + String(repeating: "a1", count: 16) + "\""
+        let validator = try #require(Validator(strong: tag))
+        #expect(Soundness(of: mark(tag, modified: .zero)) == .sound(validator))
+        #expect(Soundness(of: mark("W/" + tag, modified: .zero)) == .unsettled)
+    }
+
+    @Test("An old body with another tag and another modification is a new version, which has to settle")
+    func restored() {
+        let first = mark("\"1\"", modified: .seconds(1))
+        let restored = mark("\"2\"", modified: .zero, received: .seconds(3))
+        #expect(Soundness(of: restored, after: first) == .unsettled)
+    }
+
     @Test("Only a tag of at least 32 hexadecimal digits counts as a digest")
     func digestTags() {
         let digits = String(repeating: "a1", count: 16)

@@ -1,6 +1,7 @@
 @testable import Outbox
 
-/// A stand-in for JSON objects in tests: `a=1&b=2`. Members are in the order of their names.
+/// A stand-in for JSON objects in tests: `a=1&b=2`. Members are in the order of their names. A text without `=` stands
+/// for a body that is no JSON.
 struct FlatObject: Hashable {
     var members: [String: String]
 
@@ -21,16 +22,21 @@ struct FlatObject: Hashable {
         return copy
     }
 
-    /// Merges member by member. Without a base, two different objects clash.
+    /// Merges member by member. Without a base, two different objects clash, or ours is the result.
     static func merge(_ order: MergeOrder) -> MergeResult {
+        let bodies = [order.base, order.ours, order.theirs].compactMap { $0 }
+        guard bodies.allSatisfy({ $0.contains(UInt8(ascii: "=")) }) else {
+            return order.ours == order.theirs ? .equalsTheirs : .clash
+        }
         let (ours, theirs) = (FlatObject(order.ours).members, FlatObject(order.theirs).members)
         guard let base = order.base.map({ FlatObject($0).members }) else {
-            return ours == theirs ? .equalsTheirs : .clash
+            if ours == theirs { return .equalsTheirs }
+            return order.prefersOurs ? .clean(body: order.ours, patch: nil) : .clash
         }
         var merged = theirs
         for name in Set(base.keys).union(ours.keys).union(theirs.keys) {
             if ours[name] == base[name] || ours[name] == theirs[name] { continue }
-            guard theirs[name] == base[name] else { return .clash }
+            guard theirs[name] == base[name] || order.prefersOurs else { return .clash }
             merged[name] = ours[name]
         }
         return merged == theirs ? .equalsTheirs : .clean(body: FlatObject(merged).bytes, patch: nil)

@@ -15,9 +15,20 @@ final class Shell {
     var dropped: [Change.ID] = []
     var refusals: [Refusal] = []
     var merges: [MergeOrder] = []
+    var pauses: [String: HostPause] = [:]
     var wake: Timestamp?
     /// Whether the store fails.
     var isDiskFull = false
+    /// Whether the store works only in ``serveStore(obeys:)``, so that other events come in between.
+    var isStoreSlow = false
+    /// The orders to the store that it has not begun.
+    private(set) var storeOrders: [OutboxAction] = []
+    /// The reports of the store that the machine has not seen.
+    private(set) var storeReports: [OutboxEvent] = []
+    private(set) var credentialVersion = 0
+    /// The versions of the credential with which the requests of a flight were made.
+    private(set) var usedCredentials: [Flight: Int] = [:]
+    var willRead: (ReadOrder) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
     private var nextID: Change.ID = 1
@@ -42,18 +53,57 @@ final class Shell {
         }
     }
 
-    private func perform(_ action: OutboxAction) -> OutboxEvent? {
-        switch action {
+    var hasStoreWork: Bool { !storeOrders.isEmpty || !storeReports.isEmpty }
+
+    /// Obeys the oldest order, or reports the oldest result.
+    func serveStore(obeys: Bool = true) {
+        if obeys, !storeOrders.isEmpty {
+            if let report = obey(storeOrders.removeFirst()) { storeReports.append(report) }
+        } else if !storeReports.isEmpty {
+            step(storeReports.removeFirst())
+        }
+    }
+
+    func drainStore() {
+        while hasStoreWork { serveStore(obeys: storeReports.isEmpty) }
+    }
+
+    private func obey(_ order: OutboxAction) -> OutboxEvent? {
+        switch order {
         case .load(let id): return .loaded(id, rows[id])
         case .commit(let changes):
             if isDiskFull { return .commitFailed(changes.map(\.id)) }
             for change in changes { rows[change.id] = change }
             return .committed(changes.map(\.id))
-        case .read(let order): reads.append(order)
+        default: return nil
+        }
+    }
+
+    /// Stores a new version of the credential, as ``OutboxStore`` does it.
+    func setCredential(_ name: String = "work") {
+        credentialVersion += 1
+        for (id, row) in rows where row.state == .blocked && row.draft.credential == name {
+            rows[id]!.state = .pending
+            rows[id]!.nextAttempt = nil
+        }
+        let event = OutboxEvent.credentialChanged(namespace: "n", name: name)
+        if isStoreSlow { storeReports.append(event) } else { step(event) }
+    }
+
+    private func perform(_ action: OutboxAction) -> OutboxEvent? {
+        switch action {
+        case .load, .commit:
+            if !isStoreSlow { return obey(action) }
+            storeOrders.append(action)
+        case .read(let order):
+            usedCredentials[order.flight] = credentialVersion
+            willRead(order)
+            reads.append(order)
         case .merge(let order):
             merges.append(order)
             return .merged(order.flight, FlatObject.merge(order))
         case .send(let order):
+            usedCredentials[order.flight] = credentialVersion
             stateWhenSent.append(rows[order.flight.change]!.state)
             sends.append(order)
         case .wake(let date): wake = date
@@ -63,6 +113,7 @@ final class Shell {
             for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
                 rows[id]!.rewrittenBase = note.stored
             }
+        case .notePause(let pause): pauses[pause.origin] = pause
         case .refuse(_, let refusal): refusals.append(refusal)
         }
         return nil
@@ -73,8 +124,11 @@ final class Shell {
         machine = OutboxMachine()
         reads = []
         sends = []
+        storeOrders = []
+        storeReports = []
         wake = nil
-        step(.restarted(rows.values.filter { !$0.state.isEnded }.map(\.summary)))
+        let summaries = rows.values.filter { !$0.state.isEnded }.map(\.summary)
+        step(.restarted(summaries, pauses: Array(pauses.values)))
     }
 
     /// Moves the clock to the date that the machine waits for.

@@ -100,12 +100,30 @@ struct SubscriptionTests {
             (#""headers": {"Cookie": "a=b"}"#, "/headers/Cookie"),
             (#""headers": {"AUTHORIZATION": "x"}"#, "/headers/AUTHORIZATION"),
             (#""headers": {"a b": "c"}"#, "/headers/a b"), (#""headers": {"a": "c\nd"}"#, "/headers/a"),
+            (#""headers": {"Accept": "a", "accept": "b"}"#, "/headers/accept"),
             (#""cron": "*""#, "/cron"),
         ])
     func invalid(_ member: String, _ pointer: String) throws {
         let json = try JSON(parsing: #"{"source": {"feed": "https://a.example/"}, \#(member)}"#)
         let fault = #expect(throws: DefinitionFault.self) { try Subscription(name: "news", json) }
         #expect(fault?.pointer.description == pointer)
+    }
+
+    @Test(
+        "A header that the requests write themselves is refused with the reason",
+        arguments: [
+            ("Range", "whole bodies"), ("HOST", "URL"), ("Connection", "connection"), ("Keep-Alive", "connection"),
+            ("Proxy-Connection", "connection"), ("TE", "connection"), ("Trailer", "connection"),
+            ("Transfer-Encoding", "connection"), ("Upgrade", "connection"), ("Content-Length", "no body"),
+            ("Expect", "no body"), ("Accept-Encoding", "decode"), ("If-None-Match", "conditions"),
+            ("If-Modified-Since", "conditions"), ("if-range", "conditions"), ("If-Schedule-Tag-Match", "conditions"),
+            ("Cookie", "store the credential"),
+        ])
+    func reservedHeaders(_ name: String, _ reason: String) throws {
+        let json = try JSON(parsing: #"{"source": {"feed": "https://a.example/"}, "headers": {"\#(name)": "x"}}"#)
+        let fault = #expect(throws: DefinitionFault.self) { try Subscription(name: "news", json) }
+        #expect(fault?.pointer.description == "/headers/\(name)")
+        #expect(fault.map { "\($0)".contains(name) && "\($0)".contains(reason) } == true)
     }
 
     @Test(

@@ -15,10 +15,14 @@ struct RefreshSimulation {
     var limits = PacingLimits()
     /// The time until the answer to a request.
     var requestTime: Duration = .milliseconds(100)
+    /// Other times, by host.
+    var requestTimes: [String: Duration] = [:]
     var now = Timestamp(seconds: 1_800_000_000)
     var source: SourceAnswer
     /// The answers by URL; other URLs have version 1.
     var answers: [String: Answer] = [:]
+    /// The URLs with a new version at each request.
+    var changes: Set<String> = []
     /// The versions that readers get.
     private(set) var held: [String: Int] = [:]
     private var staged: [String: Int] = [:]
@@ -27,7 +31,7 @@ struct RefreshSimulation {
     private(set) var switches: [(date: Timestamp, held: Int, ends: Bool)] = []
     private(set) var sourceDates: [Timestamp] = []
     private(set) var dropCount = 0
-    private var running: [(end: Timestamp, key: String)] = []
+    private var running: [(end: Timestamp, request: RefreshMachine.MemberRequest)] = []
     var hasRoom = true
     /// Whether the cache fails in each switch.
     var failsToSwitch = false
@@ -70,12 +74,12 @@ struct RefreshSimulation {
         staged = [:]
         pacer = HostPacer()
         now = now + time
-        let members = machine.wanted.compactMap { machine.members[$0] }.map { member in
-            var member = member
-            member.step = .resting
-            return member
-        }
-        machine = RefreshMachine(machine.rules, members: members, sourceDue: machine.sourceDue)
+        machine = RefreshMachine(machine.rules, machine.state, at: now)
+    }
+
+    mutating func turnClockBack(_ time: Duration) {
+        now = now - time
+        running = running.map { ($0.end - time, $0.request) }
     }
 
     mutating func requestRefresh() { perform(machine.handle(.refreshRequested, at: now)) }
@@ -94,29 +98,40 @@ struct RefreshSimulation {
     }
 
     private mutating func step() {
-        for (_, key) in running.filter({ $0.end <= now }) { answer(key) }
+        let ended = running.filter { $0.end <= now }
         running.removeAll { $0.end <= now }
+        for (_, request) in ended { answer(request) }
         if machine.sourceIsDue(at: now) {
             machine.beginSource()
             sourceDates.append(now)
             perform(machine.handle(.sourceAnswered(source), at: now))
         }
+        pacer.observe(now)
         perform(machine.handle(.time, at: now))
         for (host, due) in machine.waitingHosts() where due <= now {
-            guard pacer.take(host, limits, at: now) == .go, let item = machine.beginMember(ofHost: host, at: now)
-            else { continue }
-            requests.append((now, item.url))
-            running.append((now + requestTime, item.key))
+            guard pacer.take(host, limits, at: now) == .go else { continue }
+            guard let request = machine.beginMember(ofHost: host, at: now) else {
+                pacer.ended(host)
+                continue
+            }
+            requests.append((now, request.item.url))
+            running.append((now + (requestTimes[host] ?? requestTime), request))
         }
     }
 
-    private mutating func answer(_ key: String) {
-        guard let item = machine.members[key]?.item else { return }
+    private mutating func answer(_ request: RefreshMachine.MemberRequest) {
+        let (item, key) = (request.item, request.item.key)
         pacer.ended(item.host)
+        if changes.contains(item.url) { answers[item.url] = .version((held[key] ?? 0) + 1) }
         let answer: MemberAnswer
         switch answers[item.url] ?? .version(1) {
         case .answer(let failure):
-            if case .failed(_, let pause?) = failure { pacer.pause(item.host, for: pause, at: now) }
+            if case .failed(_, let pause?) = failure {
+                pacer.pause(item.host, for: pause, at: now)
+                if let end = pacer.pauseEnd(of: item.host, at: now) {
+                    perform(machine.handle(.hostPaused(host: item.host, until: end), at: now))
+                }
+            }
             answer = failure
         case .version(let version):
             if held[key] == version {
@@ -126,7 +141,7 @@ struct RefreshSimulation {
                 answer = .staged(isChanged: held[key] != nil, least: .zero)
             }
         }
-        perform(machine.handle(.memberAnswered(key: key, answer), at: now))
+        perform(machine.handle(.memberAnswered(key: key, ticket: request.ticket, answer), at: now))
     }
 
     private mutating func perform(_ actions: [RefreshMachine.Action]) {

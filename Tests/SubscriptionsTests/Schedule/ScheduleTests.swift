@@ -12,7 +12,7 @@ struct ScheduleTests {
         var pacer = HostPacer()
         let limits = PacingLimits()
         #expect(pacer.take("a", limits, at: start) == .go)
-        #expect(pacer.take("a", limits, at: start + .seconds(5)) == .wait(until: nil))
+        #expect(pacer.take("a", limits, at: start + .milliseconds(300)) == .wait(until: nil))
         #expect(pacer.take("b", limits, at: start) == .go)
         pacer.ended("a")
         #expect(pacer.take("a", limits, at: start + .milliseconds(400)) == .wait(until: start + .seconds(1)))
@@ -34,7 +34,7 @@ struct ScheduleTests {
         #expect(pacer.pauseEnd(of: "b", at: start) == start + .seconds(86_400))
     }
 
-    @Test("A clock that went back makes no gap longer, and hosts without a gap are forgotten")
+    @Test("A clock that went back makes no gap and no pause longer, and hosts without a gap are forgotten")
     func clockBack() {
         var pacer = HostPacer()
         #expect(pacer.take("a", PacingLimits(), at: start) == .go)
@@ -44,11 +44,24 @@ struct ScheduleTests {
         #expect(pacer.take("a", PacingLimits(), at: back + .seconds(1)) == .go)
         pacer.ended("a")
         pacer.pause("b", for: .seconds(3600), at: start + .seconds(86_400 * 9))
-        #expect(pacer.take("b", PacingLimits(), at: back) == .wait(until: back + .seconds(86_400)))
-        #expect(pacer.take("b", PacingLimits(), at: back + .seconds(86_400)) == .go)
+        #expect(pacer.take("b", PacingLimits(), at: back) == .wait(until: back + .seconds(3600)))
+        #expect(pacer.take("b", PacingLimits(), at: back + .seconds(3600)) == .go)
         pacer.ended("b")
         pacer.forget(at: start + .seconds(2))
         #expect(pacer.count == 0)
+    }
+
+    @Test("Pauses survive a restart, and are no longer after a clock that went back meanwhile")
+    func restart() {
+        var pacer = HostPacer()
+        pacer.pause("a", for: .seconds(3600), at: start)
+        let pauses = pacer.pauses(at: start + .seconds(600))
+        for (back, rest) in [(Duration.zero, 3000), (.seconds(86_400), 3000), (.seconds(-1000), 2000)] {
+            let now = start + .seconds(600) - back
+            var next = HostPacer(pauses: pauses, savedAt: start + .seconds(600), at: now)
+            #expect(next.take("a", PacingLimits(), at: now) == .wait(until: now + .seconds(rest)))
+        }
+        #expect(HostPacer(pauses: pauses, savedAt: start + .seconds(3600), at: start).pauses(at: start).isEmpty)
     }
 
     @Test("An adaptive interval halves on a change and grows by half without one, between its bounds")

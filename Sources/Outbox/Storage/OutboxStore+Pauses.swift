@@ -1,0 +1,26 @@
+import GRDB
+import Primitives
+
+/// The pauses of origins, which outlive the changes that met them.
+extension OutboxStore {
+    /// Stores the pause, in place of an earlier one of the origin.
+    package func note(_ pause: HostPause) throws(OutboxError) {
+        try write { db in
+            try db.execute(
+                sql: "INSERT OR REPLACE INTO pauses VALUES (?, ?, ?)",
+                arguments: [pause.origin, pause.start.milliseconds, pause.end.milliseconds])
+        }
+    }
+
+    /// The pauses for ``OutboxEvent/restarted(_:pauses:)``, by their origins. ``prune(now:)`` removes those that have
+    /// ended.
+    package func pauses() throws(OutboxError) -> [HostPause] {
+        try read { db in
+            try Row.fetchAll(db, sql: "SELECT origin, began, ends FROM pauses ORDER BY origin").map { row in
+                HostPause(
+                    origin: row["origin"], start: Timestamp(milliseconds: row["began"]),
+                    end: Timestamp(milliseconds: row["ends"]))
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The place of a database: a directory with mode 0700, and a file with mode 0600 in it.
+enum StateFile {
+    /// Creates the directory and an empty file unless they exist, and returns the path of the file. An existing
+    /// directory keeps its mode, because other programs may use it; the file itself is for its owner only.
+    ///
+    /// The file exists before SQLite opens it, because SQLite would create it with the process's umask. SQLite gives
+    /// its log the mode of the file.
+    static func prepare(_ name: String, in directory: String) throws(StateError) -> String {
+        try makeDirectory(directory)
+        let path = directory + "/" + name
+        // SQLite deletes the log of an empty file, and with it the changes that are only in the log.
+        if size(path) == 0, size(path + "-wal") > 0 {
+            throw .damaged(path: path, reason: "the file is missing or empty, but its log is not")
+        }
+        // An existing file is never opened here, because closing any descriptor of a file drops the locks that this
+        // process has on it (fcntl), also those of another database object.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+            try sync(directory)
+        } else if errno != EEXIST {
+            throw failure("open", path)
+        }
+        for file in [path, path + "-wal"] where chmod(file, 0o600) != 0 && errno != ENOENT {
+            throw failure("chmod", file)
+        }
+        return path
+    }
+
+    /// Whether there is the file, or its log alone, which is the sign of a loss.
+    static func exists(_ name: String, in directory: String) -> Bool {
+        [name, name + "-wal"].contains { access(directory + "/" + $0, F_OK) == 0 }
+    }
+
+    private static func makeDirectory(_ path: String) throws(StateError) {
+        guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
+        switch errno {
+        case EEXIST: return
+        case ENOENT where path.count > 1:
+            try makeDirectory(parent(of: path))
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("mkdir", path) }
+            try sync(parent(of: path))
+        default: throw failure("mkdir", path)
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        let parent = (path as NSString).deletingLastPathComponent
+        return parent.isEmpty ? "." : parent
+    }
+
+    /// Makes the names in a directory durable. Without this, a power cut can take a file with durable content.
+    private static func sync(_ directory: String) throws(StateError) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // Durability of names is up to the file system when the parent may not be read.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("fsync", directory) }
+    }
+
+    private static func size(_ path: String) -> Int {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    private static func failure(_ operation: String, _ path: String) -> StateError {
+        errno == ENOSPC ? .noSpace : .fileSystem(operation: operation, path: path, errno: errno)
+    }
+}

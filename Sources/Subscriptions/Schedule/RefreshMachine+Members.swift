@@ -1,0 +1,105 @@
+import Primitives
+
+extension RefreshMachine {
+    /// A wanted item, with its copy and its part in the round.
+    package struct Member: Hashable, Sendable {
+        package enum Step: Hashable, Sendable {
+            case resting
+            /// To be asked for at ``Member/due``.
+            case waiting
+            case asking
+            case settled
+        }
+
+        package var item: WantedItem
+        /// Whether readers have a copy.
+        package var hasCopy: Bool
+        package var step = Step.resting
+        package var due: Timestamp
+        /// For adaptive intervals; `nil` before the first answer.
+        package var interval: Duration?
+        /// The failures in a row that may pass.
+        package var failures = 0
+        package var problem: MemberProblem?
+        /// Whether the origin said that the resource will never come back.
+        package var isStopped = false
+        /// The origin wants no request before this time, by its `Retry-After` or max-age; `nil` without such a wish.
+        /// Only a refresh that a caller requests disregards the time.
+        package var earliest: Timestamp?
+        /// Whether the member waits because its host wants a pause or does not answer.
+        var isHeldUp = false
+        /// Whether the answer that settled the member left a body in the stage.
+        var isStaged = false
+
+        /// Whether readers have a copy after the next switch.
+        var willHaveCopy: Bool {
+            switch step {
+            // The answer decides, also about an earlier lasting failure.
+            case .waiting, .asking: hasCopy
+            case .resting: hasCopy && problem?.isLasting != true
+            case .settled: problem.map { hasCopy && !$0.isLasting } ?? true
+            }
+        }
+
+        /// The body in the stage is lost before readers have it, so the member is due again.
+        mutating func discardBody(due: Timestamp) {
+            isStaged = false
+            earliest = nil
+            self.due = min(self.due, due)
+        }
+
+        package init(item: WantedItem, hasCopy: Bool, step: Step = .resting, due: Timestamp) {
+            self.item = item
+            self.hasCopy = hasCopy
+            self.step = step
+            self.due = due
+        }
+    }
+
+    // MARK: - Members
+
+    /// Each change of a member goes through this method, so that the tally and the queue follow.
+    mutating func set(_ member: Member) {
+        let key = member.item.key
+        if let old = members[key] { tally.count(old, -1) }
+        tally.count(member, 1)
+        if member.step == .waiting { queue.add(.init(due: member.due, key: key), host: member.item.host) }
+        members[key] = member
+    }
+
+    mutating func remove(_ key: String) -> Member? {
+        let old = members.removeValue(forKey: key)
+        if let old { tally.count(old, -1) }
+        return old
+    }
+
+    /// The members by their parts in the next switch.
+    struct Tally: Hashable, Sendable {
+        /// To be asked for, or being asked for.
+        var pending = 0
+        /// Pending without a failure of their own or of their host.
+        var fine = 0
+        /// The members of `fine` without a copy.
+        var newcomers = 0
+        /// Settled, with a copy that comes or goes at the next switch.
+        var joining = 0
+
+        mutating func count(_ member: Member, _ sign: Int) {
+            switch member.step {
+            case .waiting, .asking:
+                pending += sign
+                guard member.failures == 0, !member.isHeldUp else { return }
+                fine += sign
+                if !member.hasCopy { newcomers += sign }
+            case .settled: if member.hasCopy != member.willHaveCopy { joining += sign }
+            case .resting: break
+            }
+        }
+    }
+
+    // MARK: - For reports
+
+    /// The wanted members without a copy, in the order of the source.
+    package var missing: [Member] { wanted.compactMap { members[$0] }.filter { !$0.hasCopy } }
+    package var heldCount: Int { members.values.count { $0.hasCopy } }
+}

@@ -1,0 +1,89 @@
+import Primitives
+import Testing
+
+@testable import Outbox
+
+/// The pause that an origin wants, across answers, decisions and restarts.
+struct PauseTests {
+    private let shell = Shell()
+
+    /// Two changes of one origin are under way when the first one gets a pause of an hour.
+    private func paused(status: Int = 429) throws -> (Change.ID, Change.ID, Timestamp) {
+        let first = shell.accept(try .put("a=2", on: "a=1"))
+        let second = shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/b"))
+        try shell.answer(status, retryAfter: .seconds(3600))
+        return (first, second, shell.now + .seconds(3600))
+    }
+
+    private func isQuiet(until date: Timestamp) -> Bool {
+        shell.reads.isEmpty && shell.sends.isEmpty && shell.wake == date
+    }
+
+    @Test("The answer to an older request does not lift the pause of the origin", arguments: [422, 412, 401])
+    func olderAnswer(_ status: Int) throws {
+        let (_, _, end) = try paused()
+        try shell.answer(status)
+        shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/c"))
+        #expect(isQuiet(until: end))
+        shell.sleep()
+        #expect(shell.now == end && shell.reads.count + shell.sends.count == 1)
+    }
+
+    @Test("A shorter pause does not shorten the one that runs, and a longer one takes its place")
+    func twoPauses() throws {
+        let (_, _, end) = try paused()
+        try shell.answer(503, retryAfter: .seconds(60))
+        #expect(isQuiet(until: end) && shell.pauses.values.map(\.end) == [end])
+        shell.sleep()
+        let look = shell.reads.removeFirst()
+        let mark = ReadMark(
+            etag: nil, lastModified: nil, date: nil, digest: BodyDigest(of: []), received: shell.now)
+        var answer = ReadAnswer(status: 503, body: [], mark: mark)
+        answer.retryAfter = .seconds(7200)
+        shell.step(.readAnswered(look.flight, answer))
+        #expect(isQuiet(until: end + .seconds(7200)))
+    }
+
+    @Test("The pause survives a restart, also when the change that met it has ended, is held, or is tried again")
+    func restart() throws {
+        for decision in [OutboxEvent.cancel(1), .retry(1)] {
+            let test = PauseTests()
+            let (first, _, end) = try test.paused()
+            test.shell.step(decision)
+            test.shell.kill()
+            #expect(first == 1 && test.isQuiet(until: end), "\(decision)")
+        }
+        let held = Shell()
+        held.accept(try .post("x"))
+        try held.answer(503, retryAfter: .seconds(3600))
+        held.accept(try .put("a=2", on: "a=1"))
+        held.kill()
+        #expect(held.reads.isEmpty && held.sends.isEmpty && held.wake == held.now + .seconds(3600))
+    }
+
+    @Test("A pause that met the read after a confirmation survives a restart")
+    func confirmed() throws {
+        shell.accept(try .put("a=2", on: "a=1"))
+        try shell.answer(204)
+        let order = shell.reads.removeFirst()
+        let mark = ReadMark(
+            etag: nil, lastModified: nil, date: nil, digest: BodyDigest(of: []), received: shell.now)
+        var answer = ReadAnswer(status: 429, body: [], mark: mark)
+        answer.retryAfter = .seconds(3600)
+        shell.step(.readAnswered(order.flight, answer))
+        shell.kill()
+        #expect(isQuiet(until: shell.now + .seconds(3600)))
+    }
+
+    @Test("Clock back a day: a pause begins again, and does not become longer")
+    func clockBack() throws {
+        for restarts in [false, true] {
+            let test = PauseTests()
+            _ = try test.paused()
+            try test.shell.answer(422)
+            test.shell.now = test.shell.now - .seconds(86_400)
+            restarts ? test.shell.kill() : test.shell.step(.timer)
+            #expect(test.isQuiet(until: test.shell.now + .seconds(3600)))
+        }
+    }
+}

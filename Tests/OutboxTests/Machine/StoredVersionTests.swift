@@ -1,0 +1,110 @@
+import Primitives
+import Testing
+
+@testable import Outbox
+
+/// Remote versions that the cache stores for readers, while a confirmed change waits to be shown.
+struct StoredVersionTests {
+    private let shell = Shell()
+    private let key = "https://origin.example/a"
+
+    /// The event of a GET that begins now.
+    private func stored(_ body: String, etag: String? = nil) -> OutboxEvent {
+        .stored(
+            namespace: "n", key: key, ticket: shell.machine.ticket, etag: etag,
+            digest: BodyDigest(of: Array(body.utf8)))
+    }
+
+    /// A confirmed change after a failed first read.
+    private func waiting() throws -> Change.ID {
+        let id = shell.accept(try .put("a=2", on: "a=1"))
+        try shell.answer(204)
+        shell.step(.readFailed(shell.reads.removeFirst().flight))
+        #expect(shell.state(id) == .confirmed && shell.reads.isEmpty)
+        return id
+    }
+
+    @Test("A revalidation begun before the confirmation lands after it: the change stays in the view")
+    func earlyRevalidation() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1"))
+        let early = shell.machine.ticket
+        try shell.answer(204)
+        let digest = BodyDigest(of: Array("a=1".utf8))
+        shell.step(.stored(namespace: "n", key: "https://origin.example/a", ticket: early, etag: nil, digest: digest))
+        #expect(shell.state(id) == .confirmed && shell.dropped.isEmpty)
+        let late = shell.machine.ticket
+        shell.step(.stored(namespace: "n", key: "https://origin.example/a", ticket: late, etag: nil, digest: digest))
+        #expect(shell.state(id) == .done && shell.dropped == [id])
+    }
+
+    @Test("A stored version ends a confirmed change that waits for its next read, also within a pause of the origin")
+    func whileWaiting() throws {
+        let id = try waiting()
+        shell.step(stored("a=2"))
+        #expect(shell.state(id) == .done && shell.dropped == [id] && shell.refusals.isEmpty && shell.wake == nil)
+
+        let other = StoredVersionTests()
+        let paused = try other.waiting()
+        other.shell.sleep()
+        let mark = ReadMark(
+            etag: nil, lastModified: nil, date: nil, digest: BodyDigest(of: []), received: other.shell.now)
+        var answer = ReadAnswer(status: 503, body: [], mark: mark)
+        answer.retryAfter = .seconds(86_400)
+        other.shell.step(.readAnswered(other.shell.reads.removeFirst().flight, answer))
+        other.shell.step(other.stored("a=2"))
+        #expect(other.shell.state(paused) == .done && other.shell.machine.flightCount == 0)
+    }
+
+    @Test("A stored version ends a confirmed change with its row in the store, in each moment")
+    func whileBusy() throws {
+        for steps in 0...4 {
+            let test = StoredVersionTests()
+            let id = test.shell.accept(try .put("a=2", on: "a=1"))
+            try test.shell.answer(204)
+            test.shell.isStoreSlow = true
+            test.shell.step(.readFailed(test.shell.reads.removeFirst().flight))
+            for _ in 0..<min(steps, 2) { test.shell.serveStore(obeys: test.shell.storeReports.isEmpty) }
+            if steps > 2 { test.shell.sleep() }
+            if steps > 3 { test.shell.serveStore() }
+            test.shell.step(test.stored("a=2"))
+            test.shell.drainStore()
+            #expect(test.shell.state(id) == .done && test.shell.reads.isEmpty, "\(steps)")
+        }
+    }
+
+    @Test("A full disk while a stored version ends a change leaves the change to its read")
+    func diskFull() throws {
+        let id = try waiting()
+        shell.isDiskFull = true
+        shell.step(stored("a=2"))
+        #expect(shell.state(id) == .confirmed && shell.refusals.isEmpty)
+        shell.isDiskFull = false
+        shell.sleep()
+        shell.read(200, "a=2", etag: "\"2\"")
+        #expect(shell.state(id) == .done)
+    }
+
+    @Test("A stored version that the origin has rewritten is noted for later changes, also while the change waits")
+    func rewritten() throws {
+        let tag = "\"" + String(repeating: "0f", count: 32) + "\""
+        shell.accept(try .put("a=2", on: "a=1"))
+        let second = shell.accept(try .put("a=3", on: "a=2", etag: nil))
+        try shell.answer(201, etag: tag)
+        shell.step(.readFailed(shell.reads.removeFirst().flight))
+        shell.step(stored("a=2&uid=7", etag: tag))
+        #expect(shell.rows[second]!.rewrittenBase == BodyDigest(of: Array("a=2&uid=7".utf8)))
+    }
+
+    @Test("A change that is reported late does not overtake a change that has been sent")
+    func lateReport() throws {
+        let second = Change(id: 2, draft: try .put("a=3", on: "a=2"), created: shell.now)
+        let first = Change(id: 1, draft: try .put("a=2", on: "a=1"), created: shell.now)
+        (shell.rows[1], shell.rows[2]) = (first, second)
+        shell.step(.accepted(second.summary))
+        try shell.answer(204)
+        shell.step(.readFailed(shell.reads.removeFirst().flight))
+        shell.step(.accepted(first.summary))
+        shell.step(stored("a=3"))
+        #expect(shell.state(2) == .done && shell.sends.map(\.flight.change) == [1])
+    }
+}

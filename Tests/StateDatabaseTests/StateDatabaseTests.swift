@@ -1,0 +1,102 @@
+import Foundation
+import GRDB
+import Testing
+
+@testable import StateDatabase
+
+@Suite("Databases of the state directory")
+struct StateDatabaseTests {
+    private static let schema = StateDatabase.Schema(
+        file: "test.sqlite", application: 0x4C64_5473, migrations: ["CREATE TABLE rows (text TEXT)"])
+
+    private func withDirectory(_ body: (String) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "state-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(path)
+    }
+
+    private func texts(_ database: StateDatabase) throws -> [String] {
+        try database.read { try String.fetchAll($0, sql: "SELECT text FROM rows") }
+    }
+
+    @Test("A directory and its file are for the owner only, and rows last")
+    func durable() throws {
+        try withDirectory { directory in
+            #expect(!StateDatabase.exists(Self.schema, in: directory))
+            let first = try StateDatabase(directory: directory, schema: Self.schema)
+            try first.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            for (path, mode) in [(directory, 0o700), (first.path, 0o600), (first.path + "-wal", 0o600)] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: path)
+                #expect(attributes[.posixPermissions] as? Int == mode)
+            }
+            first.close()
+            #expect(StateDatabase.exists(Self.schema, in: directory))
+            let second = try StateDatabase(directory: directory, schema: Self.schema)
+            #expect(try texts(second) == ["a"])
+            second.close()
+            #expect(throws: StateError.closed) { try texts(second) }
+        }
+    }
+
+    @Test("An error within a transaction undoes all of it")
+    func undone() throws {
+        struct Stop: Error {}
+        try withDirectory { directory in
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            #expect(throws: Stop.self) {
+                try database.write { db in
+                    try db.execute(sql: "INSERT INTO rows VALUES ('a')")
+                    throw Stop()
+                }
+            }
+            #expect(try texts(database) == [])
+        }
+    }
+
+    @Test("A second object cannot open the file")
+    func inUse() throws {
+        try withDirectory { directory in
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            #expect(throws: StateError.inUse(path: database.path)) {
+                try StateDatabase(directory: directory, schema: Self.schema)
+            }
+            #expect(try texts(database) == [])
+        }
+    }
+
+    @Test("A foreign, a newer and a damaged file are refused and stay as they are")
+    func refused() throws {
+        try withDirectory { directory in
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            let path = database.path
+            database.close()
+            let other = StateDatabase.Schema(file: "test.sqlite", application: 1, migrations: ["CREATE TABLE x (y)"])
+            #expect(throws: StateError.foreignFile(path: path)) {
+                try StateDatabase(directory: directory, schema: other)
+            }
+            let older = StateDatabase.Schema(file: "test.sqlite", application: Self.schema.application, migrations: [])
+            #expect(throws: StateError.newerFormat(path: path, found: 1, supported: 0)) {
+                try StateDatabase(directory: directory, schema: older)
+            }
+            let damaged = Data("SQLite format 3\0".utf8) + Data(repeating: 7, count: 8192)
+            try damaged.write(to: URL(fileURLWithPath: path))
+            #expect(throws: StateError.self) { try StateDatabase(directory: directory, schema: Self.schema) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == damaged)
+        }
+    }
+
+    @Test("An older file gets the tables of the present format, and keeps its rows")
+    func migrated() throws {
+        try withDirectory { directory in
+            let first = try StateDatabase(directory: directory, schema: Self.schema)
+            try first.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            first.close()
+            let newer = StateDatabase.Schema(
+                file: "test.sqlite", application: Self.schema.application,
+                migrations: Self.schema.migrations + ["ALTER TABLE rows ADD COLUMN more TEXT"])
+            let second = try StateDatabase(directory: directory, schema: newer)
+            #expect(try texts(second) == ["a"])
+            #expect(try second.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 2)
+        }
+    }
+}
