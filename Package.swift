@@ -21,7 +21,7 @@ let package = Package(
         .executableTarget(
             name: "LarderCommand",
             dependencies: [
-                "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "DiskCache", "Primitives",
+                "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "JSONEdits", "DiskCache", "Primitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -42,11 +42,9 @@ let package = Package(
 
         // The files that are part of the executable: the description of the API, its page, and the dashboard.
         .target(
-            name: "EmbeddedFiles",
-            resources: [
-                .embedInCode("openapi.yaml"), .embedInCode("Documentation/documentation.css"),
-                .embedInCode("Documentation/documentation.html"), .embedInCode("Dashboard"),
-            ]),
+            name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"],
+            exclude: ["openapi.yaml", "Documentation", "Dashboard"]),
+        .target(name: "CEmbeddedFiles"),
 
         // The client side of the API: HTTP to a server.
         .target(
@@ -57,7 +55,8 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "Browser", "Origin", "HTTPCaching", "JSONEdits", "WebArchive", "DiskCache", "Primitives",
+                "Browser", "Origin", "HTTPCaching", "JSONEdits", "WebArchive", "Outbox", "Subscriptions", "Feeds",
+                "StateDatabase", "DiskCache", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -112,8 +111,16 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        .target(name: "Subscriptions", dependencies: ["Primitives"]),
+        .target(
+            name: "Subscriptions",
+            dependencies: ["StateDatabase", "Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
 
+        // The base of Outbox and Subscriptions.
+        .target(
+            name: "StateDatabase",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
         // The base of all modules above. It contains no policy.
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),
         .systemLibrary(name: "CSystem"),
@@ -187,12 +194,17 @@ let package = Package(
         .testTarget(
             name: "OutboxTests",
             dependencies: ["Outbox", "Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions", "Primitives"]),
+        .testTarget(
+            name: "StateDatabaseTests",
+            dependencies: ["StateDatabase", .product(name: "GRDB", package: "GRDB.swift")]),
+        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions", "StateDatabase", "Primitives"]),
         .testTarget(
             name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "WebArchive", "TestSupport"]),
         .testTarget(
             name: "LarderTests",
-            dependencies: ["Larder", "DiskCache", "HTTPCaching", "WebArchive", "Origin", "Primitives", "TestSupport"]),
+            dependencies: [
+                "Larder", "DiskCache", "HTTPCaching", "WebArchive", "Outbox", "Origin", "Primitives", "TestSupport",
+            ]),
         .testTarget(
             name: "LarderClientTests",
             dependencies: [
@@ -219,7 +231,7 @@ let package = Package(
 // executable other than the fuzzer.
 let fuzzed: [Target.Dependency] = [
     "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "JSONEdits", "WebArchive", "Feeds",
-    "DiskCache", "Primitives",
+    "Outbox", "DiskCache", "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 let fuzzInputs = ["corpus", "regressions", "dictionaries"]

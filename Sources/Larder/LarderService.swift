@@ -5,10 +5,12 @@ import Logging
 import Origin
 import Primitives
 
-/// The caching service: namespaces, clients of the origins, metrics and events.
+/// The caching service: namespaces, the outbox, subscriptions, clients of the origins, metrics and events.
 package final class LarderService: Sendable {
     package let configuration: Configuration
     package let namespaces: NamespaceTable
+    package let outbox: OutboxService
+    package let subscriptions: SubscriptionService
     package let memory: MemoryKeeper
     package let metrics = ServiceMetrics()
     package let events: EventHub
@@ -72,18 +74,34 @@ package final class LarderService: Sendable {
         }
         // The keeper's thread runs until `stop()`, so a failure below must stop it.
         memory = MemoryKeeper(limit: configuration.memoryLimit, watching: memoryPressure, logger: logger)
+        let pending = PendingKeys()
         do {
             namespaces = try NamespaceTable(
                 tools: Namespace.Tools(
                     directory: directory, configuration: configuration, clock: clock, metrics: metrics,
                     origin: origin, gatewayOrigin: gatewayOrigin, namespaceLimit: limits.namespaces, events: events,
-                    browsers: browsers, logger: logger),
+                    browsers: browsers, pending: pending, logger: logger),
                 memory: memory)
         } catch {
             memory.stop()
             if case .cache(let error) = error { throw error }
             throw error
         }
+        outbox = OutboxService(
+            OutboxService.Tools(
+                directory: configuration.stateDirectory,
+                origin: OutboxService.clientConfiguration(origin.configuration),
+                entryLimit: Int64(configuration.entryLimit), clock: clock, events: events, logger: logger,
+                pending: pending,
+                namespace: { [namespaces] name in namespaces.find(name)?.downloads.tools }))
+        outbox.start()
+        subscriptions = SubscriptionService(
+            SubscriptionService.Tools(
+                directory: configuration.stateDirectory, entryLimit: Int64(configuration.entryLimit), clock: clock,
+                events: events, logger: logger,
+                namespace: { [namespaces] name in namespaces.find(name) },
+                credential: { [outbox] name, namespace, then in outbox.credential(name, in: namespace, then: then) }))
+        subscriptions.start()
     }
 
     /// The time since the start. A change of the wall clock has no effect, because another clock measures it.
@@ -116,6 +134,7 @@ package final class LarderService: Sendable {
                 }
                 namespace.downloads.forgetEnded()
             }
+            outbox.maintain()
             FreeMemory.giveBack()
             try? await Task.sleep(for: interval)
         }
@@ -124,6 +143,8 @@ package final class LarderService: Sendable {
     /// Ends all work and closes the namespaces. Blocks until all namespaces are closed.
     package func close() {
         events.stop()
+        subscriptions.stop()
+        outbox.stop()
         namespaces.stop()
         browsers?.stop()
         memory.stop()

@@ -24,11 +24,13 @@ package final class APIServer: Sendable {
         let apiRoutes = [
             DownloadRoutes(clock: service.clock).routes,
             EntryRoutes(clock: service.clock).routes,
-            ExplainRoutes(clock: service.clock).routes,
+            ExplainRoutes(outbox: service.outbox, clock: service.clock).routes,
             ContentRoutes(service: service, ready: ready).routes,
             FetchRoutes(ready: ready).routes,
             CaptureRoutes(clock: service.clock).routes, ViewRoutes(ready: ready).routes,
-            NamespaceRoutes(namespaces: service.namespaces, clock: service.clock).routes,
+            NamespaceRoutes(service: service).routes,
+            OutboxRoutes(outbox: service.outbox, clock: service.clock).routes,
+            SubscriptionRoutes(subscriptions: service.subscriptions, clock: service.clock).routes,
             EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
             PageRoutes().routes,
         ].flatMap(\.self)
@@ -70,7 +72,7 @@ package final class APIServer: Sendable {
             configuration: configuration,
             handler: APIHandler(
                 routes: allRoutes, metrics: metrics, ready: ready,
-                passing: PassingAnswers(metrics: metrics, gate: gate), gate: gate,
+                passing: PassingAnswers(metrics: metrics, gate: gate, outbox: service.outbox), gate: gate,
                 namespaces: service.namespaces, logger: logger))
         connectionMetrics.watch(daemon)
         adminDaemon = service.configuration.adminPort.map { port in

@@ -46,7 +46,7 @@ struct ConfigurationTests {
         let none = try Configuration(flags: [:], environment: home, file: nil)
         var flags: [String: [String]] = [:]
         for setting in Setting.all
-        where !["directory", "log-format"].contains(setting.name) && setting.defaultText != "none" {
+        where !["directory", "state-directory", "log-format"].contains(setting.name) && setting.defaultText != "none" {
             flags[setting.name] = [setting.defaultText]
         }
         let written = try Configuration(flags: flags, environment: home, file: nil)
@@ -95,6 +95,18 @@ struct ConfigurationTests {
         #expect(try path(["XDG_CACHE_HOME": "cache", "HOME": "/h"]) == "/h/.cache/larder")
         #expect(throws: ConfigurationError.self) { try path([:]) }
         #expect(try path(["LARDER_DIRECTORY": "/x/../y"]) == "/y")
+    }
+
+    @Test("The default state directory is in XDG_STATE_HOME, else in HOME; a server without both needs none")
+    func stateDirectory() throws {
+        func path(_ environment: [String: String]) throws -> String? {
+            let environment = environment.merging(["LARDER_DIRECTORY": "/cache"]) { $1 }
+            return try Configuration(flags: [:], environment: environment, file: nil).stateDirectory
+        }
+        #expect(try path(["XDG_STATE_HOME": "/var/lib", "HOME": "/h"]) == "/var/lib/larder")
+        #expect(try path(["XDG_STATE_HOME": "state", "HOME": "/h"]) == "/h/.local/state/larder")
+        #expect(try path([:]) == nil)
+        #expect(try path(["LARDER_STATE_DIRECTORY": "/x/../y"]) == "/y")
     }
 
     @Test(
@@ -245,9 +257,9 @@ struct ConfigurationExampleTests {
         let chosen = try directory.write(options.map { $0.dropFirst() }.joined(separator: "\n"), to: "all.yaml")
         let values = try ConfigurationFile.values(at: chosen)
         #expect(Set(values.keys) == Set(Setting.all.map(\.name)))
-        // A debug build has another default layout. The defaults of the other two options cannot be written in a file.
-        for setting in Setting.all
-        where setting.defaultText != "none" && !["layout", "directory", "log-format"].contains(setting.name) {
+        // A debug build has another default layout. The defaults of the other options cannot be written in a file.
+        let others = ["layout", "directory", "state-directory", "log-format"]
+        for setting in Setting.all where setting.defaultText != "none" && !others.contains(setting.name) {
             #expect(values[setting.name]?.joined(separator: ",") == setting.defaultText, "\(setting.name)")
         }
         #expect(values["layout"] == ["hashed"])

@@ -235,6 +235,8 @@ package enum Scope: String, CaseIterable, Sendable {
     case write
     /// Remove entries.
     case purge
+    /// Hand over changes for origins, read and decide about them, and store the credentials for them.
+    case send
     /// Read counters, free memory, and create and remove namespaces.
     case admin
 }

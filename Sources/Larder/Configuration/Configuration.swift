@@ -31,6 +31,9 @@ package struct Configuration: Equatable, Sendable {
     package var adminPort: UInt16?
     /// An absolute path. Empty: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`.
     package var directory = ""
+    /// An absolute path for data that is no cache; `nil`: `$XDG_STATE_HOME/larder`, else `~/.local/state/larder`, else
+    /// none. Created when it is first needed.
+    package var stateDirectory: String?
     package var layout: Layout = Configuration.defaultLayout
     package var defaultTTL: Duration = .seconds(604_800)
     package var memoryLimit = 256 << 20
@@ -103,26 +106,38 @@ package struct Configuration: Equatable, Sendable {
                 throw ConfigurationError("\(place): \"\(shown)\" is not valid; expected \(error.expected)")
             }
         }
-        try settleDirectory(environment)
+        try settleDirectories(environment)
     }
 
-    private mutating func settleDirectory(_ environment: [String: String]) throws(ConfigurationError) {
+    private mutating func settleDirectories(_ environment: [String: String]) throws(ConfigurationError) {
         if directory.isEmpty {
-            // A relative path in this variable is ignored, as the XDG specification demands.
-            if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
-                directory = base + "/larder"
-            } else if let home = environment["HOME"], !home.isEmpty {
-                directory = home + "/.cache/larder"
-            } else {
+            guard let path = Self.directory("XDG_CACHE_HOME", inHome: ".cache", environment) else {
                 throw ConfigurationError(
                     "the cache has no directory; set --directory, LARDER_DIRECTORY, XDG_CACHE_HOME or HOME")
             }
+            directory = path
         }
+        directory = Self.absolute(directory)
+        // Most servers need no state directory, so it may be missing.
+        stateDirectory =
+            (stateDirectory ?? Self.directory("XDG_STATE_HOME", inHome: ".local/state", environment))
+            .map(Self.absolute)
+    }
+
+    /// Larder's directory below that of a variable, or below the home directory; `nil` when there is neither.
+    private static func directory(
+        _ variable: String, inHome folder: String, _ environment: [String: String]
+    ) -> String? {
+        // A relative path in this variable is ignored, as the XDG specification demands.
+        if let base = environment[variable], base.hasPrefix("/") { return base + "/larder" }
+        guard let home = environment["HOME"], !home.isEmpty else { return nil }
+        return "\(home)/\(folder)/larder"
+    }
+
+    private static func absolute(_ path: String) -> String {
         // Makes the path absolute first, because `URL` would replace a `~` at the beginning of a relative path.
-        if !directory.hasPrefix("/") {
-            directory = FileManager.default.currentDirectoryPath + "/" + directory
-        }
-        directory = URL(fileURLWithPath: directory).standardizedFileURL.path
+        let path = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        return URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
     /// Whether Kubernetes sets the variable: `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named

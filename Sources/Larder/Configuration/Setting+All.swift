@@ -8,7 +8,8 @@ extension Setting {
     /// In the order of the help.
     package static let all: [Setting] = [
         host, port, tlsCertificate, tlsKey, tlsClientCA, tokensFile, open, allowHost, corsOrigin,
-        maxConnectionsPerClient, maxListeners, maxListenersPerClient, adminPort, directory, layout, defaultTTL,
+        maxConnectionsPerClient, maxListeners, maxListenersPerClient, adminPort, directory, stateDirectory, layout,
+        defaultTTL,
         memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit, durability, maxDownloads, maxDownloadsPerHost,
         allowOrigin, denyOrigin, originPorts, originCA, schemes, browser, browserUser,
         drainDelay, drainTimeout, logLevel, logFormat,
@@ -81,6 +82,10 @@ extension Setting {
     package static let directory = Setting(
         "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory.", \.directory,
         path)
+    package static let stateDirectory = Setting(
+        "state-directory", "PATH", default: "$XDG_STATE_HOME/larder, else ~/.local/state/larder",
+        "Directory of data that is no cache, such as changes to send; created when first needed.", \.stateDirectory,
+        value("a path") { $0.isEmpty ? nil : $0 })
     package static let layout = Setting(
         "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
         "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "

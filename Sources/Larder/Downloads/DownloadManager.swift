@@ -95,7 +95,7 @@ package final class DownloadManager: Sendable {
     ) {
         let key = request.key
         let go: @Sendable (Entry?) -> Void = { [self] held in
-            if let held, !request.refresh, held.isFresh(at: tools.clock.now()) {
+            if let held, !request.refresh, held.held || held.isFresh(at: tools.clock.now()) {
                 hit(held, request) { result in completion(result.map { .cached($0) }) }
                 return
             }
@@ -145,6 +145,14 @@ package final class DownloadManager: Sendable {
             let now = tools.clock.now()
             if held.isFresh(at: now) {
                 hit(held, request, completion)
+                return nil
+            }
+            // The subscription refreshes its copy itself.
+            if held.held {
+                tools.metrics.staleAnswers.increment()
+                tools.cache.recordHit(held)
+                tellAnswer(held, to: request)
+                completion(.success(DownloadResult(outcome: .stale, entry: held)))
                 return nil
             }
             if let allowance = request.staleWhileRevalidate, now < held.expiryDate + allowance {

@@ -31,6 +31,8 @@ struct DownloadPolicy: FetchPolicy {
     let key: CacheKey
     let manager: DownloadManager
     let startDate: Timestamp
+    /// The confirmations of the outbox before the start; see ``PendingKeys/ticket``.
+    let ticket: UInt64
     private let start = ContinuousClock.now
 
     /// `held` is the entry that the caller found expired, or asks to refresh.
@@ -39,7 +41,8 @@ struct DownloadPolicy: FetchPolicy {
         _ machine: (FetchRules) -> FetchMachine<Caller>
     ) -> DownloadFetch {
         let policy = DownloadPolicy(
-            request: request, key: key, manager: manager, startDate: manager.tools.clock.now())
+            request: request, key: key, manager: manager, startDate: manager.tools.clock.now(),
+            ticket: manager.tools.pending.ticket)
         let notes = Notes(wishes: request.wishes, unpublished: request.wishes, held: held)
         return Fetch(policy, machine(policy.rules), notes: notes, tools: manager.tools)
     }
@@ -137,18 +140,15 @@ struct DownloadPolicy: FetchPolicy {
             return fetch.handle(.broke(.transferFailed(code: 0, words: words)))
         }
         let now = fetch.tools.clock.now()
-        let record = OriginRecord(url: head.effectiveURL, fields: head.fields, isAsSent: request.keepsCodings)
-        var metadata = EntryMetadata(ttl: lifetime(of: head.status, head.fields, now: now))
-        metadata.fields = EntryMetadata.bounded(record.text)
-        metadata.status = head.status
-        metadata.contentType = EntryMetadata.bounded(head.fields[fields: .contentType].first?.text)
-        metadata.etag = EntryMetadata.bounded(head.fields[fields: .eTag].first?.text)
-        metadata.lastModified = EntryMetadata.bounded(head.fields[fields: .lastModified].first?.text)
+        var metadata = EntryMetadata(
+            of: head, isAsSent: request.keepsCodings, ttl: lifetime(of: head.status, head.fields, now: now))
         metadata.params = request.params?.text
         complete(&metadata, of: fetch, now: now)
         reservation.publish(metadata) { result in
             switch result {
-            case .success(let outcome): fetch.succeed(.downloaded, outcome.entry, .stored)
+            case .success(let outcome):
+                noteStored(outcome, for: fetch)
+                fetch.succeed(.downloaded, outcome.entry, .stored)
             case .failure(let error): fetch.handle(.broke(DownloadError(error)))
             }
         }
@@ -157,34 +157,29 @@ struct DownloadPolicy: FetchPolicy {
     func refresh(for fetch: DownloadFetch) {
         let (held, head, reservation) = fetch.state.withLock { ($0.notes.held, $0.head, $0.reservation) }
         guard let held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
-        // In two cases, the 304 does not confirm the held entry: a redirect now leads to another URL, so the 304 is
-        // about another resource; or the 304 names another version of the body.
         let now = fetch.tools.clock.now()
-        let validators = held.validators
-        // The assumed time of the held answer's `Date`: a minute before the download's start, because clocks differ.
-        let madeAt = held.downloadStartDate.map { $0 - .seconds(60) }
-        guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
-            validators.areConfirmed(by: head.fields, madeAt: madeAt, now: now)
-        else {
-            return fetch.handle(.refreshed(.changed))
+        let metadata = EntryMetadata(of: head, confirming: held, now: now) { fields in
+            lifetime(of: held.status, fields, now: now)
         }
-        // An entity tag of the 304 that names other bytes does not replace the stored tag.
-        let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
-        record.update(from: head.fields, keepsTag: keepsTag)
-        var fields = record.freshness
-        for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
-        var refresh = EntryMetadata(ttl: lifetime(of: held.status, fields, now: now))
-        refresh.fields = EntryMetadata.bounded(record.text)
-        refresh.etag = keepsTag ? nil : EntryMetadata.bounded(head.fields[fields: .eTag].first?.text)
-        refresh.lastModified = EntryMetadata.bounded(head.fields[fields: .lastModified].first?.text)
+        guard var refresh = metadata else { return fetch.handle(.refreshed(.changed)) }
         complete(&refresh, of: fetch, now: now)
         reservation.publishUnchanged(held, refresh) { result in
             switch result {
-            case .success(let outcome): fetch.succeed(.revalidated, outcome.entry, .refreshed(.stored))
+            case .success(let outcome):
+                noteStored(outcome, for: fetch)
+                fetch.succeed(.revalidated, outcome.entry, .refreshed(.stored))
             case .failure(.versionChanged): fetch.handle(.refreshed(.changed))
             case .failure(let error): fetch.handle(.broke(DownloadError(error)))
             }
         }
+    }
+
+    /// Lets the confirmed changes of the outbox that the version has leave the view of readers.
+    private func noteStored(_ outcome: PublishOutcome, for fetch: DownloadFetch) {
+        guard case .stored(let entry) = outcome else { return }
+        fetch.tools.pending.noteStored(
+            PendingKeys.StoredVersion(
+                namespace: entry.namespace, key: entry.key, ticket: ticket, etag: entry.etag, digest: entry.digest))
     }
 
     /// Sets the dates, and the pin and the stale allowance that all callers so far ask for.
@@ -197,15 +192,20 @@ struct DownloadPolicy: FetchPolicy {
         (metadata.pinned, metadata.staleAllowance) = (wishes.pinned, wishes.staleAllowance)
     }
 
-    /// The caller's ttl; else the origin's own freshness; else the default, if the status is heuristically cacheable
-    /// (RFC 9110 §15.1). Every other answer is stale at once: answers that the origin forbids to keep or to reuse, and
-    /// answers such as 201, 202 and 207 that are about this single request.
     private func lifetime(of status: Int, _ fields: HTTPFields, now: Timestamp) -> Duration {
-        if let ttl = request.ttl { return ttl }
+        request.ttl ?? manager.tools.options.lifetime(of: status, fields, now: now)
+    }
+}
+
+extension NamespaceOptions {
+    /// The origin's own freshness; else the default, if the status is heuristically cacheable (RFC 9110 §15.1). Every
+    /// other answer is stale at once: answers that the origin forbids to keep or to reuse, and answers such as 201, 202
+    /// and 207 that are about this single request.
+    func lifetime(of status: Int, _ fields: HTTPFields, now: Timestamp) -> Duration {
         let control = CacheControl(fields)
         if control.noStore || control.noCache { return .zero }
         if let stated = FreshnessLifetime(fields, receivedAt: now) { return stated.remaining }
-        return Freshness.heuristicStatuses.contains(status) ? manager.tools.options.defaultTTL : .zero
+        return Freshness.heuristicStatuses.contains(status) ? defaultTTL : .zero
     }
 }
 

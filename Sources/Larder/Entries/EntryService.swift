@@ -77,6 +77,11 @@ package struct EntryService: Sendable {
         try cache.responses(to: ResponseURL(url.string), limit: limit)
     }
 
+    /// The names of the subscriptions that hold the entry of a key, sorted. Waits for the disk.
+    package func holders(of key: CacheKey) throws(CacheError) -> [String] {
+        try cache.holders(ofKey: key.text)
+    }
+
     package var memoryStatistics: MemoryStatistics { cache.memoryStatistics }
     /// As of the last commit.
     package var totals: CacheTotals { cache.totals }

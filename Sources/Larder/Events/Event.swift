@@ -1,8 +1,10 @@
 import DiskCache
+import Outbox
 import Primitives
 
-/// An event for the listeners of `GET /events`: a change of entries, or a step of a download or capture. A request for
-/// a download that the cache answers publishes an event, too. Reading an entry publishes no event.
+/// An event for the listeners of `GET /events`: a change of entries, or a step of a download, a capture or a change of
+/// the outbox. A request for a download that the cache answers publishes an event, too. Reading an entry publishes no
+/// event.
 package struct Event: Sendable {
     /// The raw values are the names in `GET /events`.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -21,6 +23,12 @@ package struct Event: Sendable {
         /// An entry was removed on request.
         case entryRemoved = "entry.removed"
         case entryEvicted = "entry.evicted"
+        /// A change of the outbox has a new state.
+        case outboxChanged = "outbox.changed"
+        /// A subscription has a new generation.
+        case subscriptionRefreshed = "subscription.refreshed"
+        /// The source of a subscription gave no list, for the first time since it last gave one.
+        case subscriptionFailed = "subscription.failed"
         /// The listener has missed events, and should read again the state that it needs.
         case reset
     }
@@ -29,6 +37,8 @@ package struct Event: Sendable {
         case download(DownloadReport)
         case page(PageReport)
         case entries(EntryChange.Subject)
+        case change(ChangeSummary)
+        case subscription(SubscriptionReport)
         case listener(ResetReason)
     }
 
@@ -56,6 +66,8 @@ package struct Event: Sendable {
             case .entries(.entry(let entry)):
                 entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + Self.length(entry.tags)
             case .entries(.others(_, let filter)): (filter?.url?.utf8.count ?? 0) + (filter?.prefix?.utf8.count ?? 0)
+            case .change(let change): change.target.url.utf8.count + change.lane.utf8.count
+            case .subscription(let report): report.name.utf8.count + (report.sourceProblem?.reason.utf8.count ?? 0)
             case .listener: 0
             }
         return 512 + 2 * texts
@@ -63,6 +75,9 @@ package struct Event: Sendable {
 
     private static func length(_ texts: [String]) -> Int { texts.reduce(0) { $0 + $1.utf8.count + 16 } }
 }
+
+/// A name for higher modules, which do not import Outbox.
+package typealias ChangeSummary = Outbox::ChangeSummary
 
 package struct DownloadReport: Sendable {
     package var status: DownloadStatus
@@ -138,7 +153,8 @@ package struct EventFilter: Hashable, Sendable {
         case .download(let report): return isOf(report.status.key, report.tags)
         case .page(let report): return isOf(report.key, report.tags)
         case .entries(.entry(let entry)): return isOf(entry.key, entry.tags)
-        case .entries(.others), .listener: return true
+        case .change(let change): return isOf(change.target.key, [])
+        case .entries(.others), .subscription, .listener: return true
         }
     }
 

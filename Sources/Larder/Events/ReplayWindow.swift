@@ -12,13 +12,13 @@ struct ReplayWindow {
         let namespace: String?
         let key: String
 
-        /// `nil` for an event of entries or of the listener.
+        /// `nil` for an event of entries, of the outbox, of a subscription or of the listener.
         init?(of event: Event) {
             namespace = event.namespace
             switch event.subject {
             case .download(let report): key = report.status.key
             case .page(let report): key = report.key
-            case .entries, .listener: return nil
+            case .entries, .change, .subscription, .listener: return nil
             }
         }
     }

@@ -10,6 +10,7 @@ struct FetchTools: Sendable {
     let clock: any WallClock
     let metrics: ServiceMetrics
     var options = NamespaceOptions()
+    var pending = PendingKeys()
 }
 
 /// Gets one answer from an origin, for all callers that wait for it, and stores it. Performs the actions of a

@@ -56,7 +56,8 @@ package final class Namespace: Sendable {
         entries = EntryService(cache: cache, metrics: tools.metrics)
         downloads = DownloadManager(
             tools: FetchTools(
-                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
+                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
+                pending: tools.pending),
             events: events, entryLimit: Int64(server.entryLimit), schemes: server.schemes,
             allowances: tools.downloadAllowances, logger: logger)
         gateway = Gateway(
@@ -86,6 +87,8 @@ package final class Namespace: Sendable {
         let gateways = GatewayGroup()
         /// `nil`: this server has no browser.
         let browsers: BrowserPool?
+        /// The keys with changes of the outbox that readers see.
+        let pending: PendingKeys
         let logger: Logger
     }
 
@@ -183,7 +186,9 @@ final class RetiredNamespace: @unchecked Sendable {
         }
         steps += 1
         // Every step after the first removes all entries, because old requests may store entries for a long time.
-        if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: [.all]) { _ in } }
+        if steps > 1, running.cache.totals.entries > 0 {
+            running.cache.remove(matching: [.all], removesHeld: true) { _ in }
+        }
     }
 
     func stop() {

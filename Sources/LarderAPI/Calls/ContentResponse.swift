@@ -18,7 +18,7 @@ struct ContentResponse {
         self.entry = entry
         self.now = now
         self.caching = caching
-        guard allowsStale || entry.isFresh(at: now) else {
+        guard allowsStale || entry.held || entry.isFresh(at: now) else {
             throw .notFound("the entry expired at \(entry.expiryDate.rfc3339); add stale=true to get it")
         }
     }
@@ -31,11 +31,22 @@ struct ContentResponse {
         let current = SelectedRepresentation(of: entry, now: now)
         var validators = Self.validatorFields(current)
         validators.append(cacheControl)
+        validators.append(contentsOf: staleness)
+        var fields = Self.fields(
+            current, type: type ?? entry.contentType, more: entry.contentFields, cacheControl)
+        fields.append(contentsOf: staleness)
         return try SelectedBody(body, Int64(skipped)..<body.length, current).response(
-            to: request, at: now,
-            fields: Self.fields(current, type: type ?? entry.contentType, more: entry.contentFields, cacheControl),
-            validators: validators)
+            to: request, at: now, fields: fields, validators: validators)
     }
+
+    /// The fields that tell a reader of a stale, held body about its age (RFC 9111 §5.1).
+    private var staleness: HTTPFields {
+        guard entry.isHeldStale(at: now) else { return [:] }
+        let start = entry.downloadEndDate ?? entry.createdDate
+        return [.age: String(max((now - start).milliseconds, 0) / 1000), Self.staleName: "1"]
+    }
+
+    private static let staleName = HTTPField.Name("Larder-Stale")!
 
     private var cacheControl: HTTPField {
         HTTPField(name: .cacheControl, value: caching.cacheControl(until: entry.expiryDate, at: now))
@@ -80,6 +91,11 @@ struct ContentResponse {
         if let date = current.lastModified { fields.append(HTTPField(name: .lastModified, value: date.httpDate)) }
         return fields
     }
+}
+
+extension Entry {
+    /// Whether readers get the entry although it is stale, because a subscription holds it.
+    func isHeldStale(at now: Timestamp) -> Bool { held && !isFresh(at: now) }
 }
 
 extension ContentCaching {

@@ -7,12 +7,14 @@ import Primitives
 /// Answers GETs and HEADs of bodies from the slab, without reading the index, while the memory tier is full.
 struct PassingAnswers: Sendable {
     private let meter: Counter?
+    private let outbox: OutboxService
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.
     private let common: PreparedFields
     /// The `Cache-Control` of ``Larder/ContentCaching/revalidate``, followed by ``common``.
     private let revalidated: PreparedFields
 
-    init(metrics: RequestMetrics, gate: AccessGate) {
+    init(metrics: RequestMetrics, gate: AccessGate, outbox: OutboxService) {
+        self.outbox = outbox
         meter = metrics.meter(operation: "getContent", status: 200)
         let names = [gate.vary(in: .named, isFenced: true), gate.allowsPages ? "Origin" : nil].compactMap(\.self)
         let fields =
@@ -24,8 +26,11 @@ struct PassingAnswers: Sendable {
 
     /// Answers a request that has no ready answer, and no field that asks for a different answer.
     func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
-        guard let key = Self.key(in: target) else { return .none }
-        switch namespace.entries.passing(String(decoding: key, as: UTF8.self), at: now) {
+        guard let bytes = Self.key(in: target) else { return .none }
+        let key = String(decoding: bytes, as: UTF8.self)
+        // While no change is pending, this look-up is a single atomic read.
+        guard !outbox.isPending(key, in: namespace.name) else { return .none }
+        switch namespace.entries.passing(key, at: now) {
         case .found(let body?):
             meter?.increment()
             let caching = namespace.options.contentCaching

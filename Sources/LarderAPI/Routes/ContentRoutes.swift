@@ -19,15 +19,21 @@ struct ContentRoutes: Sendable {
     }
 
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        let query = try head.query(["stale"])
+        let query = try head.query(["stale", "view"])
         let allowsStale = try query.bool("stale") ?? false
+        let isRemote = try query.isRemote()
         let (key, options) = (head.parameter("key"), head.namespace.options)
+        let wish = BodyWish(key: key, url: nil, allowsStale: allowsStale, isRemote: isRemote)
         let read: @Sendable () -> Void = {
-            find(key, in: head.namespace, allowsStale: allowsStale, call) {
-                (stored, now) throws(Problem) in
+            find(wish, in: head.namespace, call) { (stored, now) throws(Problem) in
                 try ContentResponse(
                     stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now
                 ).response(stored.body, to: head.request)
+            }
+        }
+        if isPending(wish, in: head.namespace) {
+            return findPending(wish, in: head.namespace, call, else: read) { (pending) throws(Problem) in
+                try PendingResponse(pending, at: service.clock.now()).response(to: head.request)
             }
         }
         guard head.request.query == nil, RequestField.isPlain(head.request) else { return read() }
@@ -39,38 +45,77 @@ struct ContentRoutes: Sendable {
     }
 
     private func getJSON(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        let query = try head.query(["url", "params", "stale"])
+        let query = try head.query(["url", "params", "stale", "view"])
         let allowsStale = try query.bool("stale") ?? false
+        let isRemote = try query.isRemote()
         guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let key = CacheKey.url(canonical: url.string).text
         let options = head.namespace.options
-        find(key, in: head.namespace, url: url.string, allowsStale: allowsStale, call) {
-            (stored, now) throws(Problem) in
-            let content = try ContentResponse(
-                stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
-            let beginning = try Problem.mapping(try stored.body.read(0..<min(stored.body.length, 4)))
-            guard stored.entry.isJSON else {
-                let fault =
-                    beginning.withUnsafeBytes { JSONEncoding($0).fault }
-                    ?? JSONCharset(contentType: stored.entry.contentType).fault(isASCII: false)
-                throw Problem(
-                    406,
-                    "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); GET /entries/{key}/content returns "
-                        + "its bytes")
+        let wish = BodyWish(key: key, url: url.string, allowsStale: allowsStale, isRemote: isRemote)
+        let read: @Sendable () -> Void = {
+            find(wish, in: head.namespace, call) { (stored, now) throws(Problem) in
+                let content = try ContentResponse(
+                    stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
+                let skipped = try Self.beginningOfJSON(stored)
+                return try content.response(
+                    stored.body, skipping: skipped, to: head.request, type: "application/json")
             }
-            // RFC 8259 §8.1: JSON is sent without a byte order mark.
-            let mark = JSONEncoding.byteOrderMark
-            let hasMark = beginning.withUnsafeBytes { $0.starts(with: mark) }
-            return try content.response(
-                stored.body, skipping: hasMark ? mark.count : 0, to: head.request, type: "application/json")
+        }
+        guard isPending(wish, in: head.namespace) else { return read() }
+        findPending(wish, in: head.namespace, call, else: read) { (pending) throws(Problem) in
+            try PendingResponse(pending, at: service.clock.now()).json(to: head.request)
+        }
+    }
+
+    /// The number of bytes before the JSON text: RFC 8259 §8.1 forbids a byte order mark. Throws 406.
+    static func beginningOfJSON(_ stored: StoredEntry) throws(Problem) -> Int {
+        let beginning = try Problem.mapping(try stored.body.read(0..<min(stored.body.length, 4)))
+        guard stored.entry.isJSON else {
+            throw .notJSON(
+                beginning.withUnsafeBytes { JSONEncoding($0).fault }
+                    ?? JSONCharset(contentType: stored.entry.contentType).fault(isASCII: false))
+        }
+        let mark = JSONEncoding.byteOrderMark
+        return beginning.withUnsafeBytes { $0.starts(with: mark) } ? mark.count : 0
+    }
+
+    /// A request for a body.
+    private struct BodyWish: Sendable {
+        let key: String
+        /// The canonical URL from which the key was made; `nil`: the caller sent the key.
+        let url: String?
+        let allowsStale: Bool
+        /// Whether the caller wants the body without the pending changes.
+        let isRemote: Bool
+    }
+
+    private func isPending(_ wish: BodyWish, in namespace: Namespace) -> Bool {
+        !wish.isRemote && service.outbox.isPending(wish.key, in: namespace.name)
+    }
+
+    /// Answers with the body of a key that has pending changes. `read` answers if the changes have ended by now.
+    private func findPending(
+        _ wish: BodyWish, in namespace: Namespace, _ call: Call, else read: @escaping @Sendable () -> Void,
+        answer: @escaping @Sendable (PendingBody) throws(Problem) -> Response
+    ) {
+        service.outbox.pendingBody(of: wish.key, url: wish.url, in: namespace.name) { result in
+            call.take(result, Problem.init) { pending in
+                guard let pending else { return read() }
+                let response = Result { () throws(Problem) in try answer(pending) }
+                switch response {
+                case .success: if let remote = pending.remote { namespace.entries.countHit(remote.entry) }
+                case .failure(let problem): if problem.status == 404 { namespace.entries.countMiss() }
+                }
+                call.respond(response)
+            }
         }
     }
 
     private func find(
-        _ key: String, in namespace: Namespace, url: String? = nil, allowsStale: Bool, _ call: Call,
+        _ wish: BodyWish, in namespace: Namespace, _ call: Call,
         answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
     ) {
-        namespace.entries.find(key, expectingURL: url) { [self] found in
+        namespace.entries.find(wish.key, expectingURL: wish.url) { [self] found in
             let stored: StoredEntry
             switch found {
             case .success(let entry?): stored = entry
@@ -83,8 +128,9 @@ struct ContentRoutes: Sendable {
             switch result {
             case .success(let response):
                 namespace.entries.countHit(stored.entry)
-                if let hot = stored.hot, response.status == 200 {
-                    keep(response, of: stored, hot, namespace, allowsStale: allowsStale, call, answer: answer)
+                // The mark is older than this look-up. So a later change drops the answer, and an earlier one is found.
+                if let hot = stored.hot, response.status == 200, !isPending(wish, in: namespace) {
+                    keep(response, of: stored, hot, namespace, allowsStale: wish.allowsStale, call, answer: answer)
                 }
             case .failure(let problem) where problem.status == 404: namespace.entries.countMiss()
             // The request does not accept the entry (406, 412, 416), which counts neither as a hit nor as a miss.
@@ -100,6 +146,8 @@ struct ContentRoutes: Sendable {
         _ call: Call, answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
     ) {
         let (entry, caching) = (stored.entry, namespace.options.contentCaching)
+        // Its age is another one each second.
+        guard !entry.isHeldStale(at: ready.now) else { return }
         let end = allowsStale ? Timestamp.distantFuture : entry.expiryDate
         guard caching == .untilExpiry, entry.isFresh(at: ready.now) else {
             return ready.keep(to: call, madeOf: hot, renews: false) { _ in (response, end) }
@@ -215,5 +263,27 @@ final class Upload: BodySink {
                 call.respond(.json(entry.json(at: clock.now())))
             }
         }
+    }
+}
+
+extension Query {
+    /// Whether the caller wants the body of the cache without the pending changes of the outbox. Throws 400.
+    func isRemote() throws(Problem) -> Bool {
+        try value("view", "local or remote") { text in
+            switch text {
+            case "local": false
+            case "remote": true
+            default: nil
+            }
+        } ?? false
+    }
+}
+
+extension Problem {
+    static func notJSON(_ fault: String?) -> Problem {
+        Problem(
+            406,
+            "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); GET /entries/{key}/content returns its bytes"
+        )
     }
 }

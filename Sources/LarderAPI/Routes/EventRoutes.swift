@@ -118,6 +118,19 @@ extension Event {
         case .entries(.others(let count, let filter)):
             members.append(.init("count", .number(count)))
             if let filter { members.append(.init("selector", filter.json)) }
+        case .change(let change):
+            members += [
+                .init("id", .number(change.id)), .init("key", .string(change.target.key)),
+                .init("url", .string(change.target.canonicalURL)), .init("method", .string(change.method)),
+                .init("state", .string(change.state.rawValue)), .init("attempts", .number(change.attempts)),
+            ]
+            if let problem = change.problem { members.append(.init("problem", .string(problem.kind.rawValue))) }
+        case .subscription(let report):
+            members += [
+                .init("name", .string(report.name)), .init("generation", .number(report.generation)),
+                .init("wanted", .number(report.wanted)), .init("held", .number(report.held)),
+            ]
+            if let problem = report.sourceProblem { members.append(.init("problem", .string(problem.reason))) }
         case .listener(let reason):
             members.append(.init("reason", .string(reason.rawValue)))
         }

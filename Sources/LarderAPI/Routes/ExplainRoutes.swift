@@ -5,6 +5,9 @@ import Primitives
 struct ExplainRoutes: Sendable {
     private static let responseLimit = 100
 
+    private static let changeLimit = 100
+
+    let outbox: OutboxService
     let clock: any WallClock
 
     var routes: [Route] {
@@ -18,18 +21,38 @@ struct ExplainRoutes: Sendable {
         // `/fetch` stores responses under the URL as it was sent, without params.
         let sent = params == nil ? query["url"] : url.string
         let exact = sent.flatMap { try? ExactURL($0) }
+        let states = Set(ChangeState.allCases.filter { !$0.isEnded })
+        outbox.list(
+            in: namespace.name, states: states, key: CacheKey.url(canonical: url.string).text, after: nil,
+            limit: Self.changeLimit
+        ) { result in
+            call.take(result, Problem.init) { page in
+                do throws(Problem) {
+                    try explain(url, exact, changes: page.changes, in: namespace, call)
+                } catch {
+                    call.respond(error)
+                }
+            }
+        }
+    }
+
+    private func explain(
+        _ url: CanonicalURL, _ exact: ExactURL?, changes: [ChangeSummary], in namespace: Namespace, _ call: Call
+    ) throws(Problem) {
         try call.respondInTurn { () throws(Problem) in
             let forecast = try Problem.mapping(try namespace.downloads.forecast(of: url))
             // A filter by URL would also find the responses that were stored for another spelling of the URL.
             let responses = try exact.map { (exact) throws(Problem) in
                 try Problem.mapping(try namespace.entries.responses(to: exact, limit: Self.responseLimit))
             }
-            return .json(json(forecast, of: url, responses: responses ?? [], in: namespace))
+            let holders = try Problem.mapping(try namespace.entries.holders(of: forecast.key))
+            return .json(json(forecast, of: url, responses: responses ?? [], changes, holders, in: namespace))
         }
     }
 
     private func json(
-        _ forecast: DownloadForecast, of url: CanonicalURL, responses: [Entry], in namespace: Namespace
+        _ forecast: DownloadForecast, of url: CanonicalURL, responses: [Entry], _ changes: [ChangeSummary],
+        _ holders: [String], in namespace: Namespace
     ) -> JSON {
         let now = clock.now()
         return .object([
@@ -44,7 +67,16 @@ struct ExplainRoutes: Sendable {
             .init("entry", forecast.entry?.json(at: now) ?? .null),
             .init("download", forecast.download?.json(nil, at: now) ?? .null),
             .init("responses", .array(responses.map { $0.json(at: now) })),
+            .init("changes", .array(changes.map(\.explanation))),
+            .init("subscriptions", .array(holders.map(JSON.string))),
         ])
+    }
+}
+
+extension ChangeSummary {
+    /// The members that a caller without the scope `send` may see.
+    fileprivate var explanation: JSON {
+        ["id": .number(id), "method": .string(method), "state": .string(state.rawValue), "createdDate": .date(created)]
     }
 }
 
@@ -53,6 +85,8 @@ extension DownloadForecast {
         switch reason {
         case .fresh: "the entry is fresh until \(entry?.expiryDate.rfc3339 ?? "")"
         case .downloading: "a download of the URL is running, and a request would join it"
+        case .stale where entry?.held == true:
+            "the entry expired at \(entry?.expiryDate.rfc3339 ?? ""), but a subscription holds it, so a request gets it"
         case .stale:
             "the entry expired at \(entry?.expiryDate.rfc3339 ?? ""); "
                 + (entry?.hasValidator == true

@@ -7,8 +7,17 @@ import Primitives
 struct NamespaceRoutes: Sendable {
     private static let changeLimit = 64 << 10
 
-    let namespaces: NamespaceTable
-    let clock: any WallClock
+    private let namespaces: NamespaceTable
+    private let outbox: OutboxService
+    private let subscriptions: SubscriptionService
+    private let clock: any WallClock
+
+    init(service: LarderService) {
+        namespaces = service.namespaces
+        outbox = service.outbox
+        subscriptions = service.subscriptions
+        clock = service.clock
+    }
 
     var routes: [Route] {
         [
@@ -36,7 +45,7 @@ struct NamespaceRoutes: Sendable {
     }
 
     private func check(_ head: Endpoint.Head) throws(Problem) {
-        _ = try head.query()
+        _ = try Self.discardsChanges(head)
         let exists = namespaces.find(try Self.name(head)) != nil
         try head.checkCondition(at: clock.now(), untagged: exists)
     }
@@ -52,25 +61,87 @@ struct NamespaceRoutes: Sendable {
         let contentType = head.request.field("Content-Type")
         let json = try body.isEmpty ? JSON.object([]) : BodyDecoding.json(body, contentType: contentType)
         let change = try NamespaceChange(json)
-        namespaces.put(name, change, by: head.visitor.authority, condition: condition(head)) { result in
-            call.take(result, Problem.init) { namespace, outcome in
-                switch outcome {
-                case .made: call.changed("namespace created")
-                case .changed: call.changed("namespace changed")
-                case .begunAnew(let entries): call.changed("namespace cleared", count: Int(entries))
-                case .unchanged: break
+        let (authority, condition) = (head.visitor.authority, condition(head))
+        let put: @Sendable (_ discards: Bool, _ end: @escaping @Sendable () -> Void) -> Void = {
+            [namespaces, outbox, subscriptions] discards, end in
+            namespaces.put(name, change, by: authority, condition: condition) { result in
+                subscriptions.namespaceChanged()
+                guard discards, case .success((let namespace, .begunAnew(let entries))) = result else {
+                    end()
+                    return call.take(result, Problem.init) { namespace, outcome in
+                        Self.note(outcome, call)
+                        call.respond(.json(namespace.json))
+                    }
                 }
-                call.respond(.json(namespace.json))
+                Self.note(.begunAnew(entries: entries), call)
+                outbox.discard(name) { _ in
+                    end()
+                    call.changed("outbox discarded")
+                    call.respond(.json(namespace.json))
+                }
+            }
+        }
+        // Only another version removes entries.
+        guard case .some(let version) = change.version, let held = namespaces.find(name),
+            held.settings.version != version
+        else { return put(false, {}) }
+        try withoutChanges(of: name, head, call, put)
+    }
+
+    private static func note(_ outcome: NamespaceTable.Outcome, _ call: Call) {
+        switch outcome {
+        case .made: call.changed("namespace created")
+        case .changed: call.changed("namespace changed")
+        case .begunAnew(let entries): call.changed("namespace cleared", count: Int(entries))
+        case .unchanged: break
+        }
+    }
+
+    /// Calls `then` when a namespace has no unsent changes, or when the request discards them; otherwise answers 409.
+    /// The outbox accepts no change of the namespace until `end` is called.
+    private func withoutChanges(
+        of name: String, _ head: Endpoint.Head, _ call: Call,
+        _ then: @escaping @Sendable (_ discards: Bool, _ end: @escaping @Sendable () -> Void) -> Void
+    ) throws(Problem) {
+        let discards = try Self.discardsChanges(head)
+        outbox.seal(name, discarding: discards) { [outbox] result in
+            call.take(result, Problem.init) { count in
+                guard count == 0 || discards else {
+                    return call.respond(
+                        Problem(
+                            409,
+                            "the namespace has \(count) changes that have not been sent; wait for them, or discard them "
+                                + "with outbox=discard", pointer: "/outbox"))
+                }
+                then(count > 0) { outbox.unseal(name) }
             }
         }
     }
 
+    /// The owner of changes alone may discard them, so this needs the scope `send`, too.
+    private static func discardsChanges(_ head: Endpoint.Head) throws(Problem) -> Bool {
+        let value = try head.query(["outbox"]).value("outbox", "discard") { $0 == "discard" ? $0 : nil }
+        guard value != nil else { return false }
+        try head.visitor.check(.send)
+        return true
+    }
+
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let name = try Self.name(head)
-        namespaces.remove(name, by: head.visitor.authority, condition: condition(head)) { result in
-            call.take(result, Problem.init) { entries in
+        let (authority, condition) = (head.visitor.authority, condition(head))
+        try withoutChanges(of: name, head, call) { [namespaces, outbox, subscriptions] discards, end in
+            namespaces.remove(name, by: authority, condition: condition) { result in
+                guard case .success(let entries) = result else {
+                    end()
+                    return call.take(result, Problem.init) { _ in }
+                }
                 call.changed("namespace removed", count: Int(entries))
-                call.respond(.removed(1))
+                // A later namespace with the name must not get the ended changes and the credentials.
+                outbox.discard(name) { _ in
+                    end()
+                    if discards { call.changed("outbox discarded") }
+                    subscriptions.discard(name) { call.respond(.removed(1)) }
+                }
             }
         }
     }

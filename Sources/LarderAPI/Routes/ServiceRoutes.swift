@@ -140,6 +140,8 @@ struct ServiceRoutes: Sendable {
         text.gauge("larder_memory_entries", "Entries in the memory tier.", memory.count)
         removalMetrics(&text)
         pageMetrics(&text)
+        subscriptionMetrics(&text)
+        outboxMetrics(&text)
         namespaceMetrics(&text)
         eventMetrics(&text)
         httpMetrics(&text)
@@ -176,6 +178,46 @@ struct ServiceRoutes: Sendable {
             PageCounters.ResourceOutcome.allCases.map { ($0.rawValue, pages.resources($0).value) })
         text.counter(
             "larder_page_views_total", "Pages that were opened for a replay.", pages.views.value)
+    }
+
+    private func subscriptionMetrics(_ text: inout PrometheusText) {
+        let metrics = service.subscriptions.metrics
+        text.family(
+            "larder_subscriptions", "gauge", "Subscriptions, by state.", by: "state",
+            metrics.subscriptions.map { ($0.state.rawValue, $0.count) })
+        let resources = metrics.resources
+        text.family(
+            "larder_subscription_resources", "gauge", "Resources that subscriptions want, by state.", by: "state",
+            [("held", resources.held), ("missing", resources.missing)])
+        text.gauge(
+            "larder_subscription_oldest_age_seconds",
+            "Time since an origin confirmed the oldest copy that a subscription holds.",
+            metrics.oldestAge(at: service.clock.now()).inSeconds)
+        text.gauge(
+            "larder_subscription_failing_sources",
+            "Subscriptions of which the source gave no list at its last refresh.",
+            metrics.failingSources)
+        text.family(
+            "larder_subscription_refreshes_total", "counter", "Ended refreshes of subscriptions, by outcome.",
+            by: "outcome",
+            [("switched", metrics.switches.value), ("failed", metrics.failedSwitches.value)])
+    }
+
+    private func outboxMetrics(_ text: inout PrometheusText) {
+        let outbox = service.outbox.metrics
+        text.family(
+            "larder_outbox_changes", "gauge", "Changes in the outbox that have not ended, by state.", by: "state",
+            outbox.changes.map { ($0.state.rawValue, $0.count) })
+        text.gauge(
+            "larder_outbox_oldest_age_seconds",
+            "Age of the oldest change that has not ended, in seconds; 0 without such a change.",
+            outbox.oldestAge(at: service.clock.now()).inSeconds)
+        text.family(
+            "larder_outbox_ended_total", "counter", "Changes that have ended, by state.", by: "state",
+            outbox.ended.map { ($0.state.rawValue, $0.count) })
+        text.family(
+            "larder_outbox_sends_total", "counter", "Requests of changes to origins, by outcome.", by: "outcome",
+            OutboxMetrics.Outcome.allCases.map { ($0.rawValue, outbox.sends($0).value) })
     }
 
     private func eventMetrics(_ text: inout PrometheusText) {

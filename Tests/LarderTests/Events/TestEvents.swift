@@ -31,13 +31,15 @@ enum TestEvents {
 }
 
 extension Event {
-    /// The key of a download or an entry, the number of unnamed entries, or the reason of a reset.
+    /// The key of a download or an entry, the number of unnamed entries, the id of a change, or the reason of a reset.
     var word: String {
         switch subject {
         case .download(let report): report.status.key
         case .page(let report): report.key
         case .entries(.entry(let entry)): entry.key
         case .entries(.others(let count, _)): "\(count) others"
+        case .change(let change): "change \(change.id)"
+        case .subscription(let report): report.name
         case .listener(let reason): "\(reason)"
         }
     }

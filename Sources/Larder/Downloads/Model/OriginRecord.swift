@@ -1,6 +1,7 @@
 import DiskCache
 import HTTPCaching
 import HTTPTypes
+import Origin
 import Primitives
 
 /// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields with which a later 304
@@ -69,6 +70,38 @@ package struct OriginRecord: Sendable {
 }
 
 extension EntryMetadata {
+    /// The metadata of a complete answer. `isAsSent` is as in ``OriginRecord``.
+    init(of head: OriginHead, isAsSent: Bool, ttl: Duration) {
+        self.init(ttl: ttl)
+        fields = Self.bounded(OriginRecord(url: head.effectiveURL, fields: head.fields, isAsSent: isAsSent).text)
+        status = head.status
+        contentType = Self.bounded(head.fields[fields: .contentType].first?.text)
+        etag = Self.bounded(head.fields[fields: .eTag].first?.text)
+        lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
+    }
+
+    /// The changes by a 304 to a request with the validators of `held` (RFC 9111 §4.3.4). `lifetime` gets the fields,
+    /// stored and new ones, that decide about the freshness. `nil` when the 304 does not confirm the held entry: a
+    /// redirect now leads to another URL, so the 304 is about another resource; or the 304 names another version of
+    /// the body.
+    init?(of head: OriginHead, confirming held: Entry, now: Timestamp, lifetime: (HTTPFields) -> Duration) {
+        let validators = held.validators
+        // The assumed time of the held answer's `Date`: a minute before the download's start, because clocks differ.
+        let madeAt = held.downloadStartDate.map { $0 - .seconds(60) }
+        guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
+            validators.areConfirmed(by: head.fields, madeAt: madeAt, now: now)
+        else { return nil }
+        // An entity tag of the 304 that names other bytes does not replace the stored tag.
+        let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
+        record.update(from: head.fields, keepsTag: keepsTag)
+        var fields = record.freshness
+        for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
+        self.init(ttl: lifetime(fields))
+        self.fields = Self.bounded(record.text)
+        etag = keepsTag ? nil : Self.bounded(head.fields[fields: .eTag].first?.text)
+        lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
+    }
+
     /// Returns `nil` for a text over 1 KiB: a field of 100 KB would burden the index, answers and lists.
     static func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1024 ? $0 : nil } }
 }

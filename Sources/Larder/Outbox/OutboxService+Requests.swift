@@ -1,0 +1,260 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Outbox
+import Primitives
+import WebArchive
+
+/// The requests to origins. They follow no redirect, because the machine decides about each hop, and they are never
+/// repeated by the client, because a repetition could take effect twice.
+extension OutboxService {
+    /// The configuration of the outbox's client, from the configuration of all clients.
+    static func clientConfiguration(_ server: OriginConfiguration) -> OriginConfiguration {
+        var configuration = server
+        configuration.schemes.remove("ftp")
+        configuration.retry = .never
+        configuration.threads = 1
+        // The machine has at most two requests for one origin.
+        configuration.maxTransfersPerHost = 2
+        configuration.maxTransfers = min(server.maxTransfers, 64)
+        // Bodies of changes have at most a mebibyte, but a version that is read can be as long as an entry.
+        configuration.totalTimeout = .seconds(600)
+        return configuration
+    }
+
+    // MARK: - The request of a change
+
+    func send(_ order: SendOrder, _ store: OutboxStore, _ client: OriginClient) {
+        guard let tools = tools.namespace(order.namespace) else { return sendRefused(order.flight) }
+        guard let method = HTTPRequest.Method(rawValue: order.method),
+            let secrets = secrets(order.credential, order.namespace, for: order.url, store)
+        else {
+            metrics.sends(.refused).increment()
+            return report(.sendAnswered(order.flight, SendAnswer(status: 401)))
+        }
+        var request = request(order.url, secrets, tools)
+        request.method = method
+        // libcurl would repeat a DELETE when a reused connection ends without an answer.
+        request.mayRepeat = false
+        request.fields.append(contentsOf: Self.fields(of: order))
+        if let bytes = order.content.bytes {
+            let upload = OriginUpload(length: Int64(bytes.count))
+            upload.write(SharedBytes(bytes))
+            upload.finish()
+            request.body = upload
+        }
+        // The status tells the outcome, and the exchange ends a long body.
+        let exchange = OutboxExchange(limit: nil, reservation: nil, metrics: tools.metrics) { [self] result in
+            switch result {
+            case .failure(let error): sendFailed(order.flight, error)
+            case .success(let answer):
+                metrics.sends(OutboxMetrics.Outcome(status: answer.head.status)).increment()
+                let event = OutboxEvent.sendAnswered(
+                    order.flight, SendAnswer(answer.head, to: order.url, now: tools.clock.now()))
+                let isGone = order.method == "DELETE" && [404, 410].contains(answer.head.status)
+                guard (200..<300).contains(answer.head.status) || isGone else { return report(event) }
+                invalidate(order.url, removing: order.method == "DELETE", tools.cache) { [self] in report(event) }
+            }
+        }
+        transfers[order.flight] = Transfer(order.namespace, client.fetch(request, receiver: exchange))
+    }
+
+    private func sendRefused(_ flight: Flight) {
+        metrics.sends(.refused).increment()
+        report(.originRefused(flight))
+    }
+
+    private func sendFailed(_ flight: Flight, _ error: OriginError) {
+        switch error.kind {
+        case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: return sendRefused(flight)
+        default: break
+        }
+        let isSent = !error.isBeforeRequest
+        metrics.sends(isSent ? .unknown : .unreachable).increment()
+        report(.sendFailed(flight, isSent ? .unknown : .notSent))
+    }
+
+    private static func fields(of order: SendOrder) -> HTTPFields {
+        var fields = HTTPFields()
+        for field in order.fields {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            fields.append(HTTPField(name: name, value: field.value))
+        }
+        switch order.content {
+        case .mergePatch: fields[.contentType] = "application/merge-patch+json"
+        case .jsonPatch: fields[.contentType] = "application/json-patch+json"
+        case .none, .body: break
+        }
+        switch order.guarding {
+        case .ifMatch(let validator): fields[.ifMatch] = validator.etag
+        case .ifNoneMatchAny: fields[.ifNoneMatch] = "*"
+        case .unguarded: break
+        }
+        if let key = order.idempotencyKey { fields[idempotencyKey] = "\"\(key)\"" }
+        return fields
+    }
+
+    /// draft-ietf-httpapi-idempotency-key-header, a string of RFC 9651.
+    private static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+
+    /// Makes the held versions of a resource stale when the origin has changed it (RFC 9111 §4.4). The versions that
+    /// downloads are still receiving are not kept. `removing`: the origin does not have the resource any more, by the
+    /// caller's own wish. Readers must not find an older version after the change has left the outbox, so `then` comes
+    /// last.
+    func invalidate(
+        _ url: String, removing: Bool, _ cache: DiskCache, then: @escaping @Sendable () -> Void
+    ) {
+        guard let canonical = try? CanonicalURL(url) else { return then() }
+        let key = CacheKey.url(canonical: canonical.string).text
+        // An error has no effect here, because the origin has made the change anyway.
+        let rest: @Sendable () -> Void = {
+            cache.remove(matching: [EntryFilter(url: url, kind: .response)]) { _ in then() }
+        }
+        if removing { cache.remove(key) { _ in rest() } } else { cache.outdate(key) { _ in rest() } }
+    }
+
+    // MARK: - Reading a version
+
+    func read(_ order: ReadOrder, ticket: UInt64, _ store: OutboxStore, _ client: OriginClient) {
+        guard let tools = tools.namespace(order.namespace) else { return report(.originRefused(order.flight)) }
+        let now = tools.clock.now()
+        guard let secrets = secrets(order.credential, order.namespace, for: order.url, store) else {
+            return report(.readAnswered(order.flight, ReadAnswer(withoutBody: 401, now: now)))
+        }
+        var request = request(order.url, secrets, tools)
+        // Caches on the way must not answer. A decoded body would not be the version that its strong tag names.
+        request.fields[.cacheControl] = "no-cache"
+        request.fields[.acceptEncoding] = "identity"
+        request.decodesContent = false
+        request.sizeLimit = self.tools.entryLimit
+        // Only the URL of the change itself names the resource in the cache, not the URL of a redirect.
+        let canonical = (try? CanonicalURL(order.url))?.string
+        let isOwn = canonical.map { CacheKey.url(canonical: $0).text } == order.key
+        let reservation =
+            isOwn ? canonical.map { tools.cache.reserve(.url(canonical: $0), kind: .download, url: $0) } : nil
+        let exchange = OutboxExchange(
+            limit: self.tools.limits.changeBytes, reservation: reservation, metrics: tools.metrics,
+            mayStore: { Self.mayStore($0, isSecret: !secrets.isEmpty) }
+        ) { [self] result in
+            didRead(order, ticket, since: now, result, tools)
+        }
+        transfers[order.flight] = Transfer(order.namespace, client.fetch(request, receiver: exchange))
+    }
+
+    /// An answer to a request with a credential is for its author, unless the origin says that it is for all (RFC 9111
+    /// §3.5).
+    private static func mayStore(_ head: OriginHead, isSecret: Bool) -> Bool {
+        if head.authenticatesConnection { return false }
+        return !isSecret || CacheControl(head.fields).contains("public")
+    }
+
+    private func didRead(
+        _ order: ReadOrder, _ ticket: UInt64, since start: Timestamp,
+        _ result: Result<OutboxExchange.Answer, OriginError>,
+        _ tools: FetchTools
+    ) {
+        let now = tools.clock.now()
+        let answer: OutboxExchange.Answer
+        switch result {
+        case .success(let received): answer = received
+        case .failure(let error): return report(Self.event(order, of: error, now))
+        }
+        if let error = answer.failure, answer.isVersion { return report(Self.event(order, of: error, now)) }
+        guard let digest = BodyDigest(bytes: answer.digest) else { return report(.readFailed(order.flight)) }
+        let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
+        // Another writer has removed the resource. The held version stays for the callers that may have it stale.
+        if [404, 410].contains(answer.head.status) {
+            return invalidate(order.url, removing: false, tools.cache) { [self] in
+                report(.readAnswered(order.flight, read))
+            }
+        }
+        guard let reservation = answer.reservation else { return report(.readAnswered(order.flight, read)) }
+        var metadata = EntryMetadata(
+            of: answer.head, isAsSent: true,
+            ttl: tools.options.lifetime(of: answer.head.status, answer.head.fields, now: now)
+        )
+        (metadata.downloadStartDate, metadata.downloadEndDate) = (start, now)
+        // Readers must find the version before the change leaves the view.
+        reservation.publish(metadata) { [self] stored in
+            report(.readAnswered(order.flight, read))
+            guard (try? stored.get()) != nil else { return }
+            report(
+                .stored(
+                    namespace: order.namespace, key: order.key, ticket: ticket, etag: read.mark.etag, digest: digest))
+        }
+    }
+
+    private static func event(_ order: ReadOrder, of error: OriginError, _ now: Timestamp) -> OutboxEvent {
+        switch error.kind {
+        case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: .originRefused(order.flight)
+        // No repetition makes the version shorter. For the machine, a part of a version is unreadable.
+        case .tooLarge: .readAnswered(order.flight, ReadAnswer(withoutBody: 206, now: now))
+        default: .readFailed(order.flight)
+        }
+    }
+
+    // MARK: - Both
+
+    private func request(_ url: String, _ secrets: [ChangeField], _ tools: FetchTools) -> OriginRequest {
+        var request = OriginRequest(url: url)
+        request.followsRedirects = false
+        request.addressPolicy = tools.options.addressPolicy
+        for field in secrets {
+            guard let name = HTTPField.Name(field.name) else { continue }
+            request.fields.append(HTTPField(name: name, value: field.value))
+        }
+        return request
+    }
+
+    /// The fields of a credential; `nil` when it does not exist, or is not for the origin. The request is then not
+    /// made, because an anonymous write could succeed where the author wants none.
+    private func secrets(
+        _ name: String?, _ namespace: String, for url: String, _ store: OutboxStore
+    ) -> [ChangeField]? {
+        guard let name else { return [] }
+        guard let url = try? CanonicalURL(url),
+            let credential = try? store.credential(namespace: namespace, name: name)
+        else { return nil }
+        let fields = credential.fields(for: ChangeTarget(url, key: "").origin)
+        return fields.isEmpty ? nil : fields
+    }
+}
+
+extension SendAnswer {
+    init(_ head: OriginHead, to url: String, now: Timestamp) {
+        self.init(
+            status: head.status, etag: head.fields[values: .eTag].first, location: head.target(from: url),
+            retryAfter: head.retryAfter(now: now).map(Duration.seconds))
+    }
+}
+
+extension ReadAnswer {
+    /// An answer that no origin has sent.
+    init(withoutBody status: Int, now: Timestamp) {
+        let mark = ReadMark(etag: nil, lastModified: nil, date: nil, digest: BodyDigest(of: []), received: now)
+        self.init(status: status, body: nil, mark: mark)
+    }
+
+    init(_ head: OriginHead, body: [UInt8]?, digest: BodyDigest, to url: String, now: Timestamp) {
+        let date = { (name: HTTPField.Name) in
+            head.fields[values: name].first.flatMap { Timestamp(httpDate: $0, now: now) }
+        }
+        self.init(
+            status: head.status, body: body,
+            mark: ReadMark(
+                etag: head.fields[values: .eTag].first, lastModified: date(.lastModified), date: date(.date),
+                digest: digest, received: now),
+            location: head.target(from: url), retryAfter: head.retryAfter(now: now).map(Duration.seconds))
+    }
+}
+
+extension OriginHead {
+    /// The target of a redirect as an absolute URL; `nil` without a valid `Location`.
+    fileprivate func target(from url: String) -> CanonicalURL? {
+        guard let location = fields[values: .location].first, let base = WebURL(url),
+            let target = WebURL(location, relativeTo: base)
+        else { return nil }
+        return try? CanonicalURL(target.text)
+    }
+}

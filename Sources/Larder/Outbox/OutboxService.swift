@@ -1,0 +1,297 @@
+// Invariants of `OutboxService`, including its other files
+//
+// - The store, the machine and all other mutable state belong to `queue`. Answers of origins and calls of the API are
+//   passed to `queue`, which never waits for an origin or a caller.
+// - The actions of one event are performed before the next event is taken. The store answers at once, so a decision of
+//   a caller is durable or refused before `queue` takes another call.
+// - After `stop`, no event reaches the machine. A request under way leaves its change `sending`, and the next start
+//   finds out about its outcome.
+
+import Dispatch
+import HTTPTypes
+import Logging
+import Origin
+import Outbox
+import Primitives
+import Synchronization
+
+/// Sends callers' changes to origins, also after a restart; the shell around an ``OutboxMachine``.
+///
+///     let outbox = OutboxService(directory: "/var/lib/larder", …)
+///     outbox.start()
+///     outbox.accept(ChangeRequest(url: url, content: .body(body, type: "text/plain")), in: "notes", by: "token-7") {
+///         result in …
+///     }
+///
+/// The database is opened by ``start()`` if it exists, and created by the first change or credential.
+///
+/// `@unchecked Sendable` is safe because the mutable state is accessed only on `queue`.
+package final class OutboxService: @unchecked Sendable {
+    package typealias Completion<Value> = @Sendable (Result<Value, OutboxFailure>) -> Void
+
+    /// The parts of the server that the outbox uses.
+    struct Tools: Sendable {
+        /// `nil`: the server has no state directory.
+        let directory: String?
+        /// The configuration of the outbox's own client. Requests of changes never wait for downloads.
+        let origin: OriginConfiguration
+        /// The most bytes of an answer that the cache stores.
+        let entryLimit: Int64
+        let clock: any WallClock
+        let events: EventHub
+        let logger: Logger
+        var limits = OutboxLimits()
+        /// The keys with changes that readers see, which the services of the namespaces share.
+        var pending = PendingKeys()
+        /// Returns the services of a namespace; `nil`: there is no such namespace.
+        let namespace: @Sendable (String) -> FetchTools?
+    }
+
+    struct Transfer {
+        let namespace: String
+        let transfer: OriginTransfer
+
+        init(_ namespace: String, _ transfer: OriginTransfer) {
+            (self.namespace, self.transfer) = (namespace, transfer)
+        }
+    }
+
+    enum Phase {
+        /// The database has not been opened.
+        case closed
+        case open(OutboxStore, OriginClient)
+        case stopped
+    }
+
+    let tools: Tools
+    package let metrics = OutboxMetrics()
+    let queue = DispatchQueue(label: "larder.outbox")
+    /// Makes bodies with pending changes, which may take a while.
+    let viewQueue = DispatchQueue(label: "larder.outbox.view")
+    let pendingBodies = Locked(PendingBodies())
+
+    // The state below is accessed only on `queue`.
+    var phase = Phase.closed
+    private var machine: OutboxMachine
+    private var random: any RandomNumberGenerator & Sendable
+    private var events: [OutboxEvent] = []
+    private var isStepping = false
+    /// The transfers under way. A redirect replaces the transfer of its flight.
+    var transfers: [Flight: Transfer] = [:]
+    /// The namespaces that are being removed or begun anew, each with the number of such calls.
+    var sealed: [String: Int] = [:]
+    /// The refusal of the decision that is being applied.
+    private var refusal: Refusal?
+    /// The number of the last timer. Earlier timers have no effect.
+    private var alarm: UInt64 = 0
+
+    init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+        self.tools = tools
+        self.random = random
+        machine = OutboxMachine(limits: tools.limits)
+        tools.pending.observe { [weak self] version in self?.noteStored(version) }
+        if let directory = tools.directory, OutboxStore.exists(in: directory) { tools.pending.wait() }
+    }
+
+    /// Goes on with the changes of an earlier process, if there are any. A failure is logged, and the next call tries
+    /// again, because a damaged outbox must not keep the cache from starting.
+    package func start() {
+        queue.async { [self] in
+            do throws(OutboxFailure) {
+                _ = try storeIfExists()
+            } catch {
+                tools.logger.error("the outbox cannot be opened", metadata: ["reason": "\(error)"])
+                // Readers get the versions in the cache.
+                tools.pending.begin(with: [])
+            }
+        }
+    }
+
+    /// Breaks off all requests and closes the database. Blocks until this is done. Later calls fail with
+    /// ``OutboxFailure/stopping``.
+    package func stop() {
+        let open = queue.sync {
+            defer { phase = .stopped }
+            return phase
+        }
+        guard case .open(let store, let client) = open else { return }
+        client.shutDown()
+        queue.sync { store.close() }
+    }
+
+    /// Removes old ended changes.
+    package func maintain() {
+        queue.async { [self] in
+            guard case .open(let store, _) = phase else { return }
+            do {
+                try store.prune(now: tools.clock.now())
+            } catch {
+                tools.logger.warning("the outbox cannot be pruned", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    /// Looks at the clock now, not when the timer ends. A test that turns the clock calls this.
+    func clockChanged() {
+        queue.async { [self] in handle(.timer) }
+    }
+
+    // MARK: - The database, on `queue`
+
+    /// Opens or creates the database.
+    func store() throws(OutboxFailure) -> OutboxStore {
+        switch phase {
+        case .open(let store, _): return store
+        case .stopped: throw .stopping
+        case .closed: break
+        }
+        guard let directory = tools.directory else { throw .noDirectory }
+        let store: OutboxStore
+        do {
+            store = try OutboxStore(directory: directory, limits: tools.limits)
+            let (unended, pauses) = (try store.unended(), try store.pauses())
+            phase = .open(store, OriginClient(configuration: tools.origin))
+            show(unended)
+            metrics.begin(with: unended)
+            handle(.restarted(unended, pauses: pauses))
+        } catch {
+            throw .outbox(error)
+        }
+        return store
+    }
+
+    /// Returns `nil` when there is no database yet, which a call that only reads does not create.
+    func storeIfExists() throws(OutboxFailure) -> OutboxStore? {
+        if case .closed = phase {
+            guard let directory = tools.directory, OutboxStore.exists(in: directory) else { return nil }
+        }
+        return try store()
+    }
+
+    // MARK: - Events and actions, on `queue`
+
+    func handle(_ event: OutboxEvent) {
+        events.append(event)
+        guard !isStepping else { return }
+        isStepping = true
+        defer { isStepping = false }
+        while !events.isEmpty {
+            guard case .open(let store, let client) = phase else { return events = [] }
+            let event = events.removeFirst()
+            if let flight = event.answered { transfers[flight] = nil }
+            let actions = machine.step(event, now: tools.clock.now(), random: &random)
+            tools.pending.ticket = machine.ticket
+            for action in actions { perform(action, store, client) }
+        }
+    }
+
+    /// Passes a caller's decision to the machine. Throws the machine's refusal; otherwise the decision is durable.
+    func decide(_ event: OutboxEvent) throws(OutboxFailure) {
+        refusal = nil
+        handle(event)
+        if let refusal { throw .refused(refusal) }
+    }
+
+    private func perform(_ action: OutboxAction, _ store: OutboxStore, _ client: OriginClient) {
+        switch action {
+        case .load(let id):
+            do {
+                events.append(.loaded(id, try store.change(id)))
+            } catch {
+                warn("a change cannot be read", id, error)
+                events.append(.loadFailed(id))
+            }
+        case .commit(let changes):
+            let ids = changes.map(\.id)
+            do {
+                try store.update(changes, now: tools.clock.now())
+                for change in changes { touch(change.draft.target.key, in: change.draft.namespace) }
+                events.append(.committed(ids))
+            } catch {
+                warn("a change cannot be stored", ids.first ?? 0, error)
+                events.append(.commitFailed(ids))
+            }
+        case .read(let order): read(order, ticket: machine.ticket, store, client)
+        case .send(let order): send(order, store, client)
+        case .merge(let order):
+            // A merge of long bodies must not delay other lanes.
+            DispatchQueue.global(qos: .utility).async { [self] in
+                let result = order.merged()
+                report(.merged(order.flight, result))
+            }
+        case .wake(let date): wake(at: date)
+        case .publish(let summary): publish(summary)
+        case .dropFromView(let summary): dropFromView(summary)
+        case .noteRewrite(let note):
+            do {
+                try store.note(note)
+                touch(note.key, in: note.namespace)
+            } catch {
+                warn("a rewritten base cannot be stored", note.after, error)
+            }
+        case .notePause(let pause):
+            do {
+                try store.note(pause)
+            } catch {
+                tools.logger.warning(
+                    "the pause of an origin cannot be stored",
+                    metadata: ["origin": "\(pause.origin)", "reason": "\(error)"])
+            }
+        case .refuse(_, let reason): refusal = reason
+        }
+    }
+
+    /// Passes an event from another thread to the machine.
+    func report(_ event: OutboxEvent) {
+        queue.async { [self] in handle(event) }
+    }
+
+    private func warn(_ message: Logger.Message, _ id: Change.ID, _ error: OutboxError) {
+        tools.logger.warning(message, metadata: ["change": .number(id), "reason": "\(error)"])
+    }
+
+    /// The longest time until the wall clock is looked at again, because it may have been set.
+    private static let longestAlarm: Duration = .seconds(60)
+
+    private func wake(at date: Timestamp?) {
+        alarm += 1
+        guard let date else { return }
+        let number = alarm
+        let pause = min(max(date - tools.clock.now(), .zero) + .milliseconds(1), Self.longestAlarm)
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
+            guard let self, alarm == number else { return }
+            handle(.timer)
+        }
+    }
+
+    private func publish(_ summary: ChangeSummary) {
+        metrics.note(summary)
+        if summary.state.stopsLane || summary.state == .expired {
+            tools.logger.notice(
+                "a change waits for a decision, or has expired",
+                metadata: [
+                    "change": .number(summary.id), "namespace": "\(summary.namespace)",
+                    "state": "\(summary.state.rawValue)", "problem": "\(summary.problem?.kind.rawValue ?? "-")",
+                ])
+        }
+        guard tools.events.isWanted else { return }
+        tools.events.publish([
+            Event(
+                kind: .outboxChanged, time: tools.clock.now(), namespace: summary.namespace, subject: .change(summary))
+        ])
+    }
+}
+
+extension OutboxEvent {
+    /// The flight with a request that has ended.
+    fileprivate var answered: Flight? {
+        switch self {
+        case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
+            .sendFailed(let flight, _), .originRefused(let flight):
+            flight
+        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .stored,
+            .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
+            nil
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import DiskCache
+import HTTPTypes
+import Outbox
+import Primitives
+import Subscriptions
+
+/// A running subscription: its machine, and the part of the next generation that has arrived. It belongs to the queue
+/// of a ``SubscriptionService``.
+///
+/// `@unchecked Sendable` is safe because only the queue of the service accesses the state.
+final class HeldSet: @unchecked Sendable {
+    /// The place for the bodies of the next generation.
+    enum Stage {
+        case none
+        case opening
+        case open(GenerationStage)
+    }
+
+    let id: Int64
+    let namespace: String
+    let definition: Subscription
+    /// ``Namespace/id`` of the namespace with the generation. Another version of the namespace has no generation yet.
+    let spaceID: Int
+    var machine: RefreshMachine
+    /// The validators of the source's document.
+    var validators: (etag: String?, lastModified: String?)
+    var stage = Stage.none
+    /// The members that have answered since the last switch, for the next one.
+    var settled: [String: GenerationMember] = [:]
+    /// When the origin confirmed or sent the copies.
+    var confirmed: [String: Timestamp]
+    /// The number of the generation that readers see; 0 before the first one.
+    var generation: Int64
+    /// The list of the source, while its documents arrive.
+    var reading: SourceReading?
+    /// Whether a document of the source is being fetched or parsed.
+    var isReadingDocument = false
+    /// Secret fields for the origins to which they are bound.
+    var credential: Credential?
+    /// The records in the store.
+    var saved: [String: MemberRecord]
+    var savedSource: SourceState?
+    var isSaveScheduled = false
+
+    init(
+        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], generation: Int64, now: Timestamp
+    ) {
+        id = record.id
+        namespace = record.namespace
+        definition = record.definition
+        self.spaceID = spaceID
+        validators = (record.source.etag, record.source.lastModified)
+        self.generation = generation
+        saved = Dictionary(uniqueKeysWithValues: members.map { ($0.member.item.key, $0) })
+        confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }
+        var state = record.source.refresh
+        state.members = members.filter { $0.position >= 0 }.map(\.member)
+        state.leaving = members.filter { $0.position < 0 }.map(\.member)
+        machine = RefreshMachine(record.definition.rules, state, at: now)
+    }
+
+    var isCapture: Bool { if case .capture = definition.source { true } else { false } }
+
+    /// The state of the source and of the members for the store.
+    var state: (source: SourceState, members: [String: MemberRecord]) {
+        let state = machine.state
+        var source = SourceState(state)
+        (source.etag, source.lastModified) = validators
+        var records: [String: MemberRecord] = [:]
+        for (position, member) in state.members.enumerated() {
+            let key = member.item.key
+            records[key] = MemberRecord(member: member, position: position, confirmed: confirmed[key])
+        }
+        for member in state.leaving {
+            let key = member.item.key
+            records[key] = MemberRecord(member: member, position: -1, confirmed: confirmed[key])
+        }
+        return (source, records)
+    }
+
+    /// The request fields for a URL, with the secrets for its origin.
+    func fields(for url: String) -> HTTPFields {
+        var fields = HTTPFields()
+        let secrets = (try? CanonicalURL(url)).map { credential?.fields(for: ChangeTarget($0, key: "").origin) ?? [] }
+        for (name, value) in definition.headers.map({ ($0.name, $0.value) })
+            + (secrets ?? []).map({ ($0.name, $0.value) })
+        {
+            guard let name = HTTPField.Name(name) else { continue }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        return fields
+    }
+
+    // MARK: - Reports
+
+    var report: SubscriptionReport {
+        let missing = machine.missing
+        let held = machine.wanted.count - missing.count
+        let state: SubscriptionReport.State =
+            if generation == 0 {
+                .pending
+            } else if machine.noRoomSince != nil {
+                .noRoom
+            } else {
+                missing.isEmpty ? .complete : .incomplete
+            }
+        return SubscriptionReport(
+            name: definition.name, namespace: namespace, definition: definition, state: state,
+            isRefreshing: machine.round != nil || reading != nil, generation: generation,
+            wanted: machine.wanted.count, held: held,
+            missing: missing.prefix(SubscriptionReport.missingLimit).map {
+                .init(url: $0.item.url, reason: $0.problem?.reason, since: $0.problem?.since)
+            },
+            missingCount: missing.count,
+            oldest: machine.wanted.compactMap { machine.members[$0]?.hasCopy == true ? confirmed[$0] : nil }.min(),
+            nextRefresh: machine.sourceDue, sourceProblem: machine.sourceProblem)
+    }
+
+    func items(after position: Int, limit: Int) -> [SubscriptionItem] {
+        machine.wanted.dropFirst(position).prefix(limit).compactMap { key in
+            machine.members[key].map { member in
+                SubscriptionItem(
+                    url: member.item.url, key: key, isHeld: member.hasCopy,
+                    confirmed: member.hasCopy ? confirmed[key] : nil, problem: member.problem)
+            }
+        }
+    }
+}

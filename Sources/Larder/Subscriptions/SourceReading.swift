@@ -1,0 +1,193 @@
+import DiskCache
+import Feeds
+import HTTPCaching
+import HTTPTypes
+import Primitives
+import Subscriptions
+
+/// The list of a subscription's resources, while the documents of its source arrive: a pure value.
+///
+/// ```swift
+/// var reading = SourceReading(subscription)
+/// while let url = reading.next { reading.receive(try await get(url), at: now) }
+/// machine.handle(.sourceAnswered(reading.answer(at: now)), at: now)
+/// ```
+struct SourceReading: Sendable {
+    /// A document of the source, as an origin sent it.
+    struct Document: Sendable {
+        var body: [UInt8]
+        /// After redirects.
+        var url: String
+        var fields: HTTPFields
+    }
+
+    private enum Kind: Sendable {
+        case list([String], isPages: Bool)
+        case feed(url: String, enclosures: Bool, SourceOutcome<Feed>?)
+        case sitemap(SitemapWalk)
+        case pages(PagedList)
+    }
+
+    private var kind: Kind
+    private let latest: Int?
+    /// The URL of the document to get, which ``receive(_:at:)`` or ``fail(_:)`` must follow; `nil` at the end.
+    private(set) var next: String?
+    /// The time for which the source wants no further request: the most of its documents' lifetimes and the ttl of RSS.
+    private var least: Duration = .zero
+    private var fault: String?
+
+    init(_ subscription: Subscription) {
+        latest = subscription.latest
+        switch subscription.source {
+        case .urls(let urls): kind = .list(urls, isPages: false)
+        case .capture(let urls): kind = .list(urls, isPages: true)
+        case .feed(let url, let enclosures):
+            kind = .feed(url: url, enclosures: enclosures, nil)
+            next = url
+        case .sitemap(let url):
+            var walk = SitemapWalk(url)
+            next = walk.next()
+            kind = .sitemap(walk)
+        case .pages(let url, let next, let items):
+            let list =
+                switch next {
+                case .link: PagedList(url, next: .link, items: items)
+                case .pointer(let pointer): PagedList(url, next: .pointer(pointer), items: items)
+                }
+            self.next = list.next
+            kind = .pages(list)
+        }
+    }
+
+    /// The most bytes of the next document.
+    var byteLimit: Int {
+        switch kind {
+        case .list: 0
+        case .feed: SourceLimits.feed.bytes
+        case .sitemap: SourceLimits.sitemap.bytes
+        case .pages: PagedList.Limits().bytes
+        }
+    }
+
+    /// Whether one document is the whole source, so that its validators are those of the list.
+    var isOneDocument: Bool {
+        switch kind {
+        case .feed: true
+        case .list, .sitemap, .pages: false
+        }
+    }
+
+    /// Takes the document at ``next``. Parsing takes long for a long document.
+    mutating func receive(_ document: Document, at now: Timestamp) {
+        least = max(least, Self.lifetime(document.fields, at: now))
+        switch kind {
+        case .list: next = nil
+        case .feed(let url, let enclosures, _):
+            let contentType = document.fields[fields: .contentType].first?.text
+            let outcome = FeedParser.parse(document.body, url: document.url, contentType: contentType)
+            least = max(least, outcome.content?.timeToLive ?? .zero)
+            kind = .feed(url: url, enclosures: enclosures, outcome)
+            next = nil
+        case .sitemap(var walk):
+            walk.receive(SitemapParser.parse(document.body))
+            next = walk.next()
+            kind = .sitemap(walk)
+        case .pages(var list):
+            let links = document.fields[fields: Self.link].map(\.text)
+            list.receive(document.body, links: links, url: document.url)
+            next = list.next
+            kind = .pages(list)
+        }
+    }
+
+    /// Notes that the document at ``next`` could not be got, with the reason in words.
+    mutating func fail(_ reason: String) {
+        switch kind {
+        case .list: next = nil
+        case .feed:
+            fault = reason
+            next = nil
+        case .sitemap(var walk):
+            walk.fail(reason)
+            next = walk.next()
+            kind = .sitemap(walk)
+        case .pages(var list):
+            list.fail(reason)
+            next = list.next
+            kind = .pages(list)
+        }
+    }
+
+    /// The items, when ``next`` is `nil`. A source with an unreadable part gives no items, because a part of a set
+    /// would look like a set that shrank.
+    func answer(at now: Timestamp) -> SourceAnswer {
+        if let fault { return .failed(reason: fault, pause: nil) }
+        switch kind {
+        case .list(let urls, let isPages):
+            return answer(urls: Array(urls.prefix(latest ?? .max)), isPages: isPages)
+        case .feed(_, let enclosures, let outcome):
+            switch outcome {
+            case nil: return .failed(reason: "the feed has not been read", pause: nil)
+            case .unparsable(let reason): return .failed(reason: reason, pause: nil)
+            case .empty: return .failed(reason: "the feed has no items", pause: nil)
+            case .items(let feed):
+                let chosen = ItemSelection.latest(latest, of: feed.items, now: now)
+                return answer(
+                    urls: chosen.flatMap { item in
+                        [item.link].compactMap(\.self) + (enclosures ? item.enclosures.map(\.url) : [])
+                    })
+            }
+        case .sitemap(let walk):
+            if let problem = walk.problems.first {
+                return .failed(reason: "\(problem.url): \(problem.reason)", pause: nil)
+            }
+            return answer(urls: Self.latest(latest, of: walk.entries, now: now).map(\.location))
+        case .pages(let list):
+            switch list.outcome {
+            case .unparsable(let reason): return .failed(reason: reason, pause: nil)
+            case .empty: return .failed(reason: "the list has no items", pause: nil)
+            case .items(let items):
+                return answer(urls: ItemSelection.latest(latest, of: items, now: now).compactMap(\.link))
+            }
+        }
+    }
+
+    /// URLs that no download may have are left out.
+    private func answer(urls: [String], isPages: Bool = false) -> SourceAnswer {
+        let items = urls.compactMap { WantedItem(url: $0, isPage: isPages) }
+        guard !items.isEmpty else { return .failed(reason: "the source lists no URL that can be fetched", pause: nil) }
+        return .items(items, least: least)
+    }
+
+    /// The entries that changed last, in the order of the sitemaps for one date.
+    private static func latest(_ count: Int?, of entries: [Sitemap.Entry], now: Timestamp) -> [Sitemap.Entry] {
+        guard let count, entries.count > count else { return entries }
+        func date(_ index: Int) -> Timestamp {
+            entries[index].modified.map { min($0, now) } ?? Timestamp(milliseconds: .min)
+        }
+        let order = entries.indices.sorted { left, right in
+            let dates = (date(left), date(right))
+            return dates.0 == dates.1 ? left < right : dates.0 > dates.1
+        }
+        return order.prefix(count).map { entries[$0] }
+    }
+
+    private static let link = HTTPField.Name("Link")!
+
+    /// The explicit lifetime of an answer (RFC 9111 §4.2.1); zero without one.
+    static func lifetime(_ fields: HTTPFields, at now: Timestamp) -> Duration {
+        let control = CacheControl(fields)
+        if control.noStore || control.noCache { return .zero }
+        return FreshnessLifetime(fields, receivedAt: now)?.remaining ?? .zero
+    }
+}
+
+extension WantedItem {
+    /// `nil` for a URL that no download may have.
+    init?(url: String, isPage: Bool = false) {
+        guard let canonical = try? CanonicalURL(url) else { return nil }
+        let text = canonical.string
+        let key: CacheKey = isPage ? .page(canonical: text) : .url(canonical: text)
+        self.init(url: text, key: key.text, host: canonical.authorityText)
+    }
+}

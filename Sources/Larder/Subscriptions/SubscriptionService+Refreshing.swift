@@ -1,0 +1,287 @@
+import DiskCache
+import HTTPTypes
+import Origin
+import Primitives
+import Subscriptions
+
+/// The requests of refreshes, and the switches to the next generation. All on `queue`.
+extension SubscriptionService {
+    /// Begins the work of a set that is due. Returns the next date at which it has work; `nil` while only answers can
+    /// give it work.
+    func advance(_ set: HeldSet, _ store: SubscriptionStore, at now: Timestamp) -> Timestamp? {
+        guard let space = tools.namespace(set.namespace), space.id == set.spaceID else { return nil }
+        if let date = set.machine.nextDate, date <= now { handle(.time, set) }
+        if set.reading == nil, set.machine.sourceIsDue(at: now) { beginSource(of: set) }
+        var next = readSource(of: set, space, at: now)
+        if let date = fetchMembers(of: set, space, at: now) { next = min(next ?? date, date) }
+        if let date = set.machine.nextDate, date > now { next = min(next ?? date, date) }
+        return next
+    }
+
+    func handle(_ event: RefreshMachine.Event, _ set: HeldSet) {
+        let hadProblem = set.machine.sourceProblem != nil
+        let actions = set.machine.handle(event, at: tools.clock.now(), random: .random(in: 0...1))
+        for action in actions {
+            switch action {
+            case .publish(let kept, let changed, let ends): publish(kept, changed, ends: ends, set)
+            case .dropStage: dropStage(of: set)
+            }
+        }
+        if !hadProblem, set.machine.sourceProblem != nil { report(.subscriptionFailed, set) }
+        scheduleSave(set)
+        scheduleAdvance()
+    }
+
+    // MARK: - The source
+
+    private func beginSource(of set: HeldSet) {
+        loadCredential(of: set)
+        set.machine.beginSource()
+        set.reading = SourceReading(set.definition)
+    }
+
+    /// Asks for the next document of the source. Returns the date of its turn, if it has to wait for one.
+    private func readSource(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
+        guard let reading = set.reading, !set.isReadingDocument else { return nil }
+        guard let text = reading.next else {
+            set.reading = nil
+            handle(.sourceAnswered(reading.answer(at: now)), set)
+            return nil
+        }
+        guard let url = try? CanonicalURL(text) else {
+            set.reading?.fail("\(text) is no URL that can be fetched")
+            scheduleAdvance()
+            return nil
+        }
+        let host = url.authorityText
+        switch pacer.take(host, set.definition.pacing, at: now) {
+        case .wait(let date): return date
+        case .go: break
+        }
+        set.isReadingDocument = true
+        var request = OriginRequest(url: url.requestURL)
+        request.fields = set.fields(for: url.string)
+        if reading.isOneDocument, !set.machine.wanted.isEmpty {
+            request.fields[.ifNoneMatch] = set.validators.etag
+            request.fields[.ifModifiedSince] = set.validators.lastModified
+        }
+        request.sizeLimit = Int64(reading.byteLimit)
+        request.addressPolicy = space.options.addressPolicy
+        let fetch = DocumentFetch(limit: reading.byteLimit, clock: tools.clock) { [weak self] result in
+            self?.queue.async { [weak self] in
+                guard let self else { return }
+                pacer.ended(host)
+                guard sets[set.id] === set else { return scheduleAdvance() }
+                didRead(result, host, set)
+            }
+        }
+        space.downloads.tools.origin.fetch(request, receiver: fetch)
+        return nil
+    }
+
+    private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
+        guard let reading = set.reading else { return }
+        let now = tools.clock.now()
+        switch result {
+        case .unchanged(let fields):
+            (set.reading, set.isReadingDocument) = (nil, false)
+            handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
+        case .failed(let reason, let wish):
+            if let wish { pause(host, for: wish) }
+            set.isReadingDocument = false
+            set.reading?.fail(reason)
+            guard let wish, set.reading?.next == nil else { return scheduleAdvance() }
+            set.reading = nil
+            handle(.sourceAnswered(.failed(reason: reason, pause: wish)), set)
+        case .document(let document):
+            Self.parsing.async { [self] in
+                var reading = reading
+                reading.receive(document, at: now)
+                queue.async { [self, reading] in
+                    guard sets[set.id] === set else { return }
+                    set.isReadingDocument = false
+                    set.reading = reading
+                    if reading.isOneDocument {
+                        set.validators = (
+                            document.fields[values: .eTag].first, document.fields[values: .lastModified].first
+                        )
+                    }
+                    scheduleAdvance()
+                }
+            }
+        }
+    }
+
+    // MARK: - Members
+
+    /// Begins the requests for which members are due and their hosts have a turn. Returns the next date of either.
+    private func fetchMembers(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
+        let waiting = set.machine.waitingHosts()
+        guard !waiting.isEmpty else { return nil }
+        guard case .open(let stage) = set.stage else {
+            openStage(of: set, space.cache)
+            return nil
+        }
+        var next: Timestamp?
+        for (host, due) in waiting {
+            var due: Timestamp? = due
+            while let date = due {
+                guard date <= now else {
+                    next = min(next ?? date, date)
+                    break
+                }
+                if case .wait(let turn) = pacer.take(host, set.definition.pacing, at: now) {
+                    if let turn { next = min(next ?? turn, turn) }
+                    break
+                }
+                guard let request = set.machine.beginMember(ofHost: host, at: now) else {
+                    pacer.ended(host)
+                    break
+                }
+                fetch(request, set, stage, space)
+                due = set.machine.waitingHosts().first { $0.host == host }?.due
+            }
+        }
+        return next
+    }
+
+    private func fetch(
+        _ request: RefreshMachine.MemberRequest, _ set: HeldSet, _ stage: GenerationStage, _ space: Namespace
+    ) {
+        let item = request.item
+        let ttl = set.definition.ttl ?? set.machine.members[item.key]?.interval ?? set.definition.interval.shortest
+        let then: @Sendable (MemberFetch.Result) -> Void = { [weak self] result in
+            self?.queue.async { [weak self] in
+                guard let self else { return }
+                pacer.ended(item.host)
+                if let time = result.hostPause { pause(item.host, for: time) }
+                guard sets[set.id] === set else { return scheduleAdvance() }
+                // The answer to a request of an earlier round has its body in the stage of that round.
+                if set.machine.round?.ticket == request.ticket, let member = result.member {
+                    set.settled[item.key] = member
+                }
+                let answer = result.answer(forCopy: set.machine.members[item.key]?.hasCopy == true)
+                handle(.memberAnswered(key: item.key, ticket: request.ticket, answer), set)
+            }
+        }
+        let order = MemberFetch.Order(
+            stage: stage, tools: space.downloads.tools, fields: set.fields(for: item.url),
+            entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags)
+        if set.isCapture {
+            PageFetch.start(item, order, in: space.pages, then: then)
+        } else {
+            MemberFetch.start(item, order, then: then)
+        }
+    }
+
+    private func openStage(of set: HeldSet, _ cache: DiskCache) {
+        guard case .none = set.stage else { return }
+        set.stage = .opening
+        cache.beginGeneration(of: set.definition.name) { [self] result in
+            queue.async { [self] in
+                guard sets[set.id] === set, case .opening = set.stage else { return }
+                switch result {
+                case .success(let stage):
+                    set.stage = .open(stage)
+                    scheduleAdvance()
+                case .failure(let error):
+                    set.stage = .none
+                    tools.logger.warning(
+                        "a generation cannot be begun",
+                        metadata: ["subscription": "\(set.definition.name)", "reason": "\(error)"])
+                }
+            }
+        }
+    }
+
+    // MARK: - The switch
+
+    private func publish(_ kept: [String], _ changed: [String], ends: Bool, _ set: HeldSet) {
+        guard case .open(let stage) = set.stage else { return openAndPublish(kept, changed, ends: ends, set) }
+        let members =
+            kept.compactMap { key in set.machine.members[key].map { GenerationMember($0.item, in: stage) } }
+            + changed.compactMap { set.settled[$0] }
+        stage.publish(members, ends: ends) { [self] result in
+            queue.async { [self] in
+                guard sets[set.id] === set else { return }
+                switch result {
+                case .success(let outcome): didSwitch(outcome, changed, ends: ends, set)
+                case .failure(let error):
+                    tools.logger.warning(
+                        "a subscription keeps its old generation",
+                        metadata: ["subscription": "\(set.definition.name)", "reason": "\(error)"])
+                    metrics.failedSwitches.increment()
+                    handle(.switchFailed(isRoom: error == .noSpace), set)
+                }
+            }
+        }
+    }
+
+    /// A round without requests has no stage yet.
+    private func openAndPublish(_ kept: [String], _ changed: [String], ends: Bool, _ set: HeldSet) {
+        guard let cache = tools.namespace(set.namespace)?.cache else { return }
+        cache.beginGeneration(of: set.definition.name) { [self] result in
+            queue.async { [self] in
+                guard sets[set.id] === set else { return }
+                guard case .success(let stage) = result else { return handle(.switchFailed(isRoom: false), set) }
+                set.stage = .open(stage)
+                publish(kept, changed, ends: ends, set)
+            }
+        }
+    }
+
+    private func didSwitch(_ outcome: GenerationSwitch, _ changed: [String], ends: Bool, _ set: HeldSet) {
+        set.generation = outcome.generation
+        for key in changed {
+            guard let member = set.settled.removeValue(forKey: key), outcome.lost[key] == nil else { continue }
+            set.confirmed[key] = member.confirmed ?? tools.clock.now()
+        }
+        if ends {
+            set.stage = .none
+            set.settled = [:]
+        }
+        if ends { metrics.switches.increment() }
+        handle(.switched(lost: outcome.lost.mapValues(\.words)), set)
+        if ends { report(.subscriptionRefreshed, set) }
+        if case .open(let store) = phase { save(set, store) }
+    }
+
+    private func dropStage(of set: HeldSet) {
+        if case .open(let stage) = set.stage { stage.abandon() }
+        set.stage = .none
+        set.settled = [:]
+    }
+
+    // MARK: - Events
+
+    private func report(_ kind: Event.Kind, _ set: HeldSet) {
+        guard tools.events.isWanted else { return }
+        tools.events.publish([
+            Event(
+                kind: kind, time: tools.clock.now(), namespace: set.namespace, subject: .subscription(set.report))
+        ])
+    }
+}
+
+extension GenerationMember {
+    /// When the origin confirmed or sent the body.
+    fileprivate var confirmed: Timestamp? {
+        switch body {
+        case .kept(let metadata): metadata?.downloadEndDate
+        case .staged(_, let metadata): metadata.downloadEndDate
+        }
+    }
+}
+
+extension GenerationSwitch.Loss {
+    /// The reason for which readers have no copy, or an old one.
+    fileprivate var words: String {
+        switch self {
+        case .removed: "a caller removed the copy while the next generation arrived"
+        case .evicted: "the copy was evicted, had expired or was damaged; the next refresh fetches it again"
+        case .occupied: "the key of the URL has an entry of another kind"
+        case .invalid: "the entry would have too many tags"
+        case .damaged: "the new body was damaged on the disk"
+        }
+    }
+}

@@ -1,0 +1,236 @@
+// Invariants of `SubscriptionService`, including its other files
+//
+// - The store, the sets and all other mutable state belong to `queue`. Answers of origins, results of the cache and
+//   calls of the API are passed to `queue`, which never waits for an origin, a cache or a caller.
+// - A result that arrives after its set has ended or begun anew finds another object in `sets`, and has no effect.
+// - Each request to an origin has a turn of `pacer`, and gives the turn back at its end.
+
+import DiskCache
+import Dispatch
+import Logging
+import Origin
+import Outbox
+import Primitives
+import StateDatabase
+import Subscriptions
+import Synchronization
+
+/// Keeps sets of resources in the cache ahead of any request, also after a restart; the shell around
+/// ``RefreshMachine``s.
+///
+///     let subscriptions = SubscriptionService(directory: "/var/lib/larder", …)
+///     subscriptions.start()
+///     subscriptions.put(definition, in: "default") { result in … }
+///
+/// The database is opened by ``start()`` if it exists, and created by the first subscription.
+///
+/// `@unchecked Sendable` is safe because the mutable state is accessed only on `queue`.
+package final class SubscriptionService: @unchecked Sendable {
+    package typealias Completion<Value> = @Sendable (Result<Value, SubscriptionFailure>) -> Void
+
+    /// The parts of the server that the subscriptions use.
+    struct Tools: Sendable {
+        /// `nil`: the server has no state directory.
+        let directory: String?
+        let entryLimit: Int64
+        let clock: any WallClock
+        let events: EventHub
+        let logger: Logger
+        /// Returns a running namespace; `nil`: there is no such namespace.
+        let namespace: @Sendable (String) -> Namespace?
+        /// Passes a stored credential of a namespace, or `nil`, on any thread.
+        let credential:
+            @Sendable (_ name: String, _ namespace: String, _ then: @escaping @Sendable (Credential?) -> Void) -> Void
+    }
+
+    enum Phase {
+        /// The database has not been opened.
+        case closed
+        case open(SubscriptionStore)
+        case stopped
+    }
+
+    let tools: Tools
+    package let metrics = SubscriptionMetrics()
+    let queue = DispatchQueue(label: "larder.subscriptions")
+    /// Parses documents of sources, which takes long for long documents.
+    static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
+    /// The most subscriptions of a namespace.
+    static let limit = 1000
+
+    // The state below is accessed only on `queue`.
+    var phase = Phase.closed
+    var sets: [Int64: HeldSet] = [:]
+    /// All subscriptions, also those of which the namespace is missing.
+    var records: [Int64: SubscriptionRecord] = [:]
+    /// The subscriptions that are being looked up in the cache, or end in it.
+    var opening: Set<Int64> = []
+    /// The callers that wait for the end of a subscription.
+    var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
+    var pacer = HostPacer()
+    private var savedPauses: [String: Timestamp] = [:]
+    private var isAdvanceScheduled = false
+    /// The number of the last timer. Earlier timers have no effect.
+    private var alarm: UInt64 = 0
+
+    init(_ tools: Tools) {
+        self.tools = tools
+    }
+
+    /// Goes on with the subscriptions of an earlier process, if there are any. A failure is logged, and the next call
+    /// tries again, because a damaged database must not keep the cache from starting.
+    package func start() {
+        queue.async { [self] in
+            do throws(SubscriptionFailure) {
+                _ = try storeIfExists()
+            } catch {
+                tools.logger.error("the subscriptions cannot be opened", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
+    /// Ends all work and closes the database. Blocks until this is done. Later calls fail with
+    /// ``SubscriptionFailure/stopping``.
+    package func stop() {
+        queue.sync {
+            guard case .open(let store) = phase else { return phase = .stopped }
+            for set in sets.values { save(set, store) }
+            sets = [:]
+            phase = .stopped
+            store.close()
+        }
+    }
+
+    /// Looks at the clock now, not when the timer ends. A test that turns the clock calls this.
+    func clockChanged() {
+        queue.async { [self] in advance() }
+    }
+
+    /// A namespace was removed or has a new version.
+    package func namespaceChanged() {
+        queue.async { [self] in scheduleAdvance() }
+    }
+
+    // MARK: - The database, on `queue`
+
+    func store() throws(SubscriptionFailure) -> SubscriptionStore {
+        switch phase {
+        case .open(let store): return store
+        case .stopped: throw .stopping
+        case .closed: break
+        }
+        guard let directory = tools.directory else { throw .noDirectory }
+        do {
+            let store = try SubscriptionStore(directory: directory)
+            let now = tools.clock.now()
+            if let pauses = try store.pauses() {
+                pacer = HostPacer(pauses: pauses.ends, savedAt: pauses.saved, at: now)
+            }
+            savedPauses = pacer.pauses(at: now)
+            for record in try store.all() { records[record.id] = record }
+            phase = .open(store)
+            scheduleAdvance()
+            return store
+        } catch {
+            throw SubscriptionFailure(error)
+        }
+    }
+
+    /// Returns `nil` when there is no database yet, which a call that only reads does not create.
+    func storeIfExists() throws(SubscriptionFailure) -> SubscriptionStore? {
+        if case .closed = phase {
+            guard let directory = tools.directory, SubscriptionStore.exists(in: directory) else { return nil }
+        }
+        return try store()
+    }
+
+    /// Writes the changes of a set into the store. A failure is logged; the changes are tried again with the next ones.
+    func save(_ set: HeldSet, _ store: SubscriptionStore) {
+        metrics.note(set.report, of: set.id)
+        let (source, records) = set.state
+        let changed = records.filter { set.saved[$0.key] != $0.value }.map(\.value)
+        let removed = set.saved.keys.filter { records[$0] == nil }
+        guard !changed.isEmpty || !removed.isEmpty || source != set.savedSource else { return }
+        do {
+            try store.save(set.id, source, changed: changed, removed: removed)
+            (set.saved, set.savedSource) = (records, source)
+            self.records[set.id]?.source = source
+        } catch {
+            tools.logger.warning(
+                "the state of a subscription cannot be stored",
+                metadata: ["subscription": "\(set.definition.name)", "reason": "\(error)"])
+        }
+    }
+
+    /// Saves the set within a second, together with further changes.
+    func scheduleSave(_ set: HeldSet) {
+        guard !set.isSaveScheduled else { return }
+        set.isSaveScheduled = true
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in
+            set.isSaveScheduled = false
+            guard let self, sets[set.id] === set, case .open(let store) = phase else { return }
+            save(set, store)
+        }
+    }
+
+    /// Tells all sets about the pause of a host. It must hold after a restart, too, so it is stored at once.
+    func pause(_ host: String, for time: Duration) {
+        let now = tools.clock.now()
+        pacer.pause(host, for: time, at: now)
+        for set in sets.values { handle(.hostPaused(host: host, until: now + time), set) }
+        let pauses = pacer.pauses(at: now)
+        guard case .open(let store) = phase, pauses != savedPauses else { return }
+        do {
+            try store.savePauses(pauses, now: now)
+            savedPauses = pauses
+        } catch {
+            tools.logger.warning("the pause of a host cannot be stored", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    // MARK: - Time, on `queue`
+
+    /// Calls ``advance()`` once after the work that runs now.
+    func scheduleAdvance() {
+        guard !isAdvanceScheduled else { return }
+        isAdvanceScheduled = true
+        queue.async { [self] in
+            isAdvanceScheduled = false
+            advance()
+        }
+    }
+
+    /// The longest time until the wall clock is looked at again, because it may have been set.
+    private static let longestAlarm: Duration = .seconds(60)
+
+    /// Begins all work that is due, and sets the timer for the next.
+    private func advance() {
+        guard case .open(let store) = phase else { return }
+        let now = tools.clock.now()
+        settleSets(store)
+        pacer.forget(at: now)
+        var next: Timestamp?
+        // Another order each time, so that no subscription always takes the turn of a host.
+        for set in sets.values.shuffled() {
+            guard let date = advance(set, store, at: now) else { continue }
+            next = min(next ?? date, date)
+        }
+        alarm += 1
+        let number = alarm
+        let pause = min(max((next ?? .distantFuture) - now, .zero) + .milliseconds(1), Self.longestAlarm)
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
+            guard let self, alarm == number else { return }
+            advance()
+        }
+    }
+}
+
+extension SubscriptionFailure {
+    init(_ error: any Error) {
+        switch error {
+        case let error as SubscriptionFailure: self = error
+        case StateError.noSpace: self = .state(.noSpace)
+        default: self = .state(.other("\(error)"))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Larder
+import Primitives
+
+extension SubscriptionReport {
+    /// Every member is always present, except `missing`, which lists leave out.
+    func json(showsMissing: Bool) -> JSON {
+        var members: [JSON.Member] = [
+            .init("name", .string(name)),
+            .init("state", .string(state.rawValue)),
+            .init("refreshing", .bool(isRefreshing)),
+            .init("generation", .number(generation)),
+            .init("wanted", .number(wanted)),
+            .init("held", .number(held)),
+            .init("missingCount", .number(missingCount)),
+            .init("oldest", .date(oldest)),
+            .init("nextRefresh", .date(nextRefresh)),
+            .init("sourceProblem", sourceProblem?.json ?? .null),
+            .init("definition", definition.json),
+        ]
+        if showsMissing {
+            let missing = missing.map { member -> JSON in
+                [
+                    "url": .string(member.url), "reason": .string(orNull: member.reason),
+                    "since": .date(member.since),
+                ]
+            }
+            members.append(.init("missing", .array(missing)))
+        }
+        return .object(members)
+    }
+}
+
+extension SubscriptionItem {
+    var json: JSON {
+        [
+            "url": .string(url), "key": .string(key), "held": .bool(isHeld), "confirmedDate": .date(confirmed),
+            "problem": problem?.json ?? .null,
+        ]
+    }
+}
+
+extension MemberProblem {
+    fileprivate var json: JSON { ["reason": .string(reason), "since": .date(since)] }
+}
+
+extension Problem {
+    init(_ failure: SubscriptionFailure) {
+        switch failure {
+        case .noDirectory: self.init(501, failure.description)
+        case .noSubscription, .noNamespace: self = .notFound(failure.description)
+        case .tooMany(let limit): self.init(507, failure.description, extensions: [.init("limit", .number(limit))])
+        case .refused: self.init(403, failure.description, pointer: "/source")
+        case .noCredential: self.init(422, failure.description, pointer: "/credential")
+        case .conditionFailed: self = .preconditionFailed
+        case .ending: self.init(503, failure.description)
+        case .stopping: self = .stopping
+        case .state(.noSpace): self.init(507, failure.description)
+        case .state(.other): self.init(500, failure.description)
+        case .cache(let error): self.init(error)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import DiskCache
+import Logging
+import Origin
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+/// A server with a clock of its own, for tests of subscriptions.
+final class TestSubscriptions: Sendable {
+    let temporary: TemporaryDirectory
+    let clock = ManualClock()
+    private let current: Locked<LarderService>
+
+    var server: LarderService { current.withLock(\.self) }
+    var service: SubscriptionService { server.subscriptions }
+    var cache: DiskCache { server.namespaces.default.cache }
+
+    static func withOne(_ body: (TestSubscriptions) async throws -> Void) async throws {
+        let test = try TestSubscriptions()
+        do {
+            try await body(test)
+        } catch {
+            try await blocking { test.server.close() }
+            throw error
+        }
+        try await blocking { test.server.close() }
+    }
+
+    private init() throws {
+        temporary = try TemporaryDirectory("larder-subscriptions")
+        current = Locked(try Self.makeServer(temporary, clock))
+    }
+
+    private static func makeServer(
+        _ temporary: TemporaryDirectory, _ clock: ManualClock
+    ) throws -> LarderService {
+        var configuration = Configuration()
+        configuration.directory = temporary.path("cache")
+        configuration.stateDirectory = temporary.path("state")
+        configuration.layout = .hashed
+        configuration.allowedOrigins = [try AddressRule("127.0.0.0/8")]
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        return try LarderService(configuration: configuration, clock: clock, logger: logger)
+    }
+
+    /// Stops the server, runs `meanwhile`, and starts another one on the same directories.
+    func restart(_ meanwhile: @Sendable @escaping () throws -> Void = {}) async throws {
+        let (old, temporary, clock) = (server, temporary, clock)
+        let next = try await blocking {
+            old.close()
+            try meanwhile()
+            return try Self.makeServer(temporary, clock)
+        }
+        current.withLock { $0 = next }
+    }
+
+    // MARK: - Calls
+
+    /// Puts a definition, with no pause between two requests unless the definition says otherwise.
+    @discardableResult
+    func put(_ name: String, _ json: JSON) async throws -> SubscriptionReport {
+        guard case .object(var members) = json else { fatalError("a definition is an object") }
+        if json["minGap"] == nil { members.append(.init("minGap", 0)) }
+        let definition = try SubscriptionDefinition(name: name, .object(members))
+        return try await result { self.service.put(definition, in: "default", completion: $0) }.report
+    }
+
+    func report(_ name: String) async throws -> SubscriptionReport {
+        try await result { self.service.find(name, in: "default", completion: $0) }
+    }
+
+    func items(_ name: String) async throws -> [SubscriptionItem] {
+        try await result { self.service.items(of: name, in: "default", from: 0, limit: 1000, completion: $0) }.items
+    }
+
+    @discardableResult
+    func refresh(_ name: String) async throws -> SubscriptionReport {
+        try await result { self.service.refresh(name, in: "default", completion: $0) }
+    }
+
+    @discardableResult
+    func remove(_ name: String, keepingCopies: Bool) async throws -> Int {
+        try await result {
+            self.service.remove(name, in: "default", keepingCopies: keepingCopies, completion: $0)
+        }
+    }
+
+    /// Whether a host wants a pause.
+    var isPaused: Bool { service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty } }
+
+    func setCredential(_ name: String, _ credential: OutboxCredential) async throws {
+        let result: Result<Void, OutboxFailure> = await withCheckedContinuation { continuation in
+            server.outbox.setCredential(name, credential, in: "default") { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    private func result<Value: Sendable>(
+        of begin: (@escaping SubscriptionService.Completion<Value>) -> Void
+    ) async throws -> Value {
+        let result: Result<Value, SubscriptionFailure> = await withCheckedContinuation { continuation in
+            begin { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// Advances the clock, and lets the service look at it.
+    func turn(_ time: Duration) {
+        clock.advance(by: time)
+        service.clockChanged()
+    }
+
+    /// Waits until the report fulfils a condition.
+    @discardableResult
+    func wait(
+        _ name: String, _ comment: Comment? = nil, until condition: (SubscriptionReport) -> Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> SubscriptionReport {
+        let deadline = ContinuousClock.now + Gate.defaultLimit
+        while true {
+            let found = try await report(name)
+            if condition(found) { return found }
+            guard ContinuousClock.now < deadline else {
+                Issue.record("never reached: \(found)", sourceLocation: sourceLocation)
+                throw CancellationError()
+            }
+            service.clockChanged()
+            // The pause only separates two checks.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Waits for a generation after which no work is left.
+    @discardableResult
+    func wait(
+        _ name: String, generation: Int64, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> SubscriptionReport {
+        try await wait(
+            name, until: { $0.generation >= generation && !$0.isRefreshing }, sourceLocation: sourceLocation)
+    }
+
+    func key(_ url: String) throws -> String { CacheKey.url(canonical: try CanonicalURL(url).string).text }
+
+    /// The body that readers get for a URL; `nil` without a copy.
+    func body(_ url: String) async throws -> String? {
+        guard let stored = try await cache.stored(try key(url)) else { return nil }
+        return try stored.body.bytes().withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+}
