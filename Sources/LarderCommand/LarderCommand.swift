@@ -27,7 +27,9 @@ struct LarderCommand: AsyncParsableCommand {
                 name: "Client",
                 subcommands: [
                     DownloadCommand.self, GetCommand.self, PutCommand.self, ListCommand.self, RemoveCommand.self,
-                    WarmCommand.self, PageCommand.self, WatchCommand.self, StatsCommand.self, ExplainCommand.self,
+                    WarmCommand.self, PageCommand.self, SubscribeCommand.self, SubscriptionsCommand.self,
+                    OutboxCommand.self, CredentialCommand.self, WatchCommand.self, StatsCommand.self,
+                    ExplainCommand.self,
                 ])
         ])
 }

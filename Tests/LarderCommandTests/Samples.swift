@@ -27,3 +27,29 @@ extension WarmRun.End {
         return WarmRun.End(item: item, result: .success(kept), json: .null)
     }
 }
+
+extension OutboxChange {
+    /// Change 7 of a resource. `members` replace its members of the same name.
+    static func sample(_ state: JSON, _ members: [JSON.Member] = []) throws -> OutboxChange {
+        let standard: [JSON.Member] = [
+            .init("id", 7), .init("url", "http://h/a"), .init("method", "PUT"), .init("lane", "http://h/a"),
+            .init("state", state), .init("attempts", 1), .init("createdDate", "2026-01-31T08:05:09.250Z"),
+        ]
+        let names = Set(members.map(\.name))
+        return try OutboxChange(JSON.object(standard.filter { !names.contains($0.name) } + members))
+    }
+}
+
+extension HeldSubscription {
+    /// A subscription to a feed that holds 3 of 4 items. `members` replace its members of the same name.
+    static func sample(_ state: JSON, _ members: [JSON.Member] = []) throws -> HeldSubscription {
+        let standard: [JSON.Member] = [
+            .init("name", "news"), .init("state", state), .init("refreshing", false), .init("generation", 2),
+            .init("wanted", 4), .init("held", 3), .init("missingCount", 1),
+            .init("oldest", "2026-01-31T08:05:09.250Z"), .init("nextRefresh", "2026-01-31T09:05:10.000Z"),
+            .init("sourceProblem", .null), .init("definition", ["source": ["feed": "http://h/feed"]]),
+        ]
+        let names = Set(members.map(\.name))
+        return try HeldSubscription(JSON.object(standard.filter { !names.contains($0.name) } + members))
+    }
+}

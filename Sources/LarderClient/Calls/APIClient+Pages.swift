@@ -22,22 +22,17 @@ extension APIClient {
     }
 
     private func end(of key: String, pollInterval: Duration) async throws -> HeldPage {
-        while true {
-            var pause = pollInterval
-            do {
-                let page = try await self.page(key)
-                // A server knows each capture that it has accepted, until it is restarted.
-                guard page.lastCapture != nil else {
-                    throw ClientError.broken("the server has no record of the capture, perhaps after a restart")
-                }
-                if let problem = page.failure { throw ClientError.refused(problem) }
-                if !page.isRunning { return page }
-            } catch ClientError.refused(let problem) where problem.status == 429 {
-                // The rate limit of the token does not end the capture.
-                pause = problem.retryAfter ?? .seconds(1)
-            }
-            try await Task.sleep(for: pause)
+        let end = try await poll(every: pollInterval) {
+            try await page(key)
+        } until: {
+            $0.lastCapture == nil || $0.failure != nil || !$0.isRunning
         }
+        // A server knows each capture that it has accepted, until it is restarted.
+        guard end.lastCapture != nil else {
+            throw ClientError.broken("the server has no record of the capture, perhaps after a restart")
+        }
+        if let problem = end.failure { throw ClientError.refused(problem) }
+        return end
     }
 
     /// Returns the page with a key in either form. Throws ``ClientError``, also when the server has no such page.

@@ -130,6 +130,10 @@ package struct APICall: Sendable {
     package static func post(_ json: JSON, to path: [String], fields: HTTPFields = [:]) -> APICall {
         APICall(.post, path, fields: fields, body: .bytes(json.utf8, type: "application/json"))
     }
+
+    package static func put(_ json: JSON, to path: [String]) -> APICall {
+        APICall(.put, path, body: .bytes(json.utf8, type: "application/json"))
+    }
 }
 
 /// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path at a proxy, if any.

@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// The input of a command: a file, or standard input for the name `-`.
 final class InputFile {
@@ -30,6 +31,24 @@ final class InputFile {
             guard count >= 0 else { throw CommandFailure(.noInput, errnoOf: name) }
             if count == 0 { return bytes }
             bytes += buffer[..<count]
+        }
+    }
+}
+
+extension InputFile {
+    /// Reads the rest as JSON. `option` names the option of the file in the error.
+    func json(for option: String) throws(CommandFailure) -> JSON {
+        try JSON(try read(), of: option)
+    }
+}
+
+extension JSON {
+    /// Parses the value of an option.
+    init(_ bytes: [UInt8], of option: String) throws(CommandFailure) {
+        do throws(SyntaxError) {
+            try self.init(parsing: bytes, depthLimit: JSONValidator.depthLimit)
+        } catch {
+            throw CommandFailure(.usage, "the value of \(option) is not valid JSON, \(error)")
         }
     }
 }

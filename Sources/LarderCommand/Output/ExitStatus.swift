@@ -18,8 +18,8 @@ enum ExitStatus: Int32, CaseIterable {
     var meaning: String {
         switch self {
         case .failed: "failed; the message names the cause. Of several URLs, at least one failed"
-        case .partial: "a page is stored, but the capture lacks resources"
-        case .notHeld: "no entry; for explain: a miss"
+        case .partial: "a page or a subscription is stored, but lacks resources"
+        case .notHeld: "no such entry, page, subscription, change or credential; for explain: a miss"
         case .usage: "invalid arguments"
         case .noInput: "an input file cannot be read"
         case .unavailable: "the server cannot be reached, or the connection broke"

@@ -13,9 +13,16 @@ extension ServerEvent {
 
     private var details: Cell {
         if let words = data["error"]?["detail"]?.stringValue { return Cell(words) }
+        if type == "outbox.changed" { return Cell(change) }
         if data["fromCache"] == true { return Cell("from the cache") }
         guard let received = data["receivedBytes"]?.countValue else { return Cell("") }
         guard let total = data["totalBytes"]?.countValue else { return Cell(bytes: received) }
         return Cell(plain: "\(received)/\(total)", words: "\(Words.bytes(received)) of \(Words.bytes(total))")
+    }
+
+    /// The id and the new state of a change, and the kind of its problem: `7 conflict, clash`.
+    private var change: String {
+        let state = [data["id"]?.text, data["state"]?.stringValue].compactMap(\.self).joined(separator: " ")
+        return [state, data["problem"]?.stringValue ?? ""].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 }

@@ -20,6 +20,7 @@ struct SettingOptions: ParsableArguments {
     @Option(.maxListenersPerClient) var maxListenersPerClient: String?
     @Option(.adminPort) var adminPort: String?
     @Option(.directory) var directory: String?
+    @Option(.stateDirectory) var stateDirectory: String?
     @Option(.layout) var layout: String?
     @Option(.defaultTTL) var defaultTTL: String?
     @Option(.memoryLimit) var memoryLimit: String?
@@ -52,7 +53,7 @@ struct SettingOptions: ParsableArguments {
             (.tlsClientCA, tlsClientCA), (.tokensFile, tokensFile), (.open, open ? "true" : nil),
             (.maxConnectionsPerClient, maxConnectionsPerClient), (.maxListeners, maxListeners),
             (.maxListenersPerClient, maxListenersPerClient), (.adminPort, adminPort), (.directory, directory),
-            (.layout, layout), (.defaultTTL, defaultTTL),
+            (.stateDirectory, stateDirectory), (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
             (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.durability, durability),
             (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost), (.browser, browser),

@@ -102,3 +102,21 @@ enum ProgressPoll {
         }
     }
 }
+
+/// The progress of a wait for the server: a line on a terminal, and no output elsewhere or with `--json`.
+struct WaitDisplay {
+    private var display: ProgressDisplay?
+
+    init(_ options: ClientOptions) {
+        display = Console.error.canRedraw && !options.json ? ProgressDisplay(.error) : nil
+    }
+
+    /// `makeLine` gets the terminal's width.
+    mutating func draw(_ makeLine: (Int) -> String) {
+        display?.draw { [makeLine($0)] }
+    }
+
+    mutating func clear() {
+        display?.clear()
+    }
+}
