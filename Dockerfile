@@ -51,7 +51,7 @@ RUN apt-get update \
         zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin larder \
-    && install -d -o larder -g larder -m 0700 /var/cache/larder
+    && install -d -o larder -g larder -m 0700 /var/cache/larder /var/lib/larder
 COPY --from=build /larder /usr/bin/larder
 
 ARG VERSION=0.1.0
@@ -68,10 +68,11 @@ LABEL org.opencontainers.image.title="Larder" \
 ENV LARDER_HOST=0.0.0.0
 ENV LARDER_ADMIN_PORT=8081
 ENV LARDER_DIRECTORY=/var/cache/larder
+ENV LARDER_STATE_DIRECTORY=/var/lib/larder
 ENV LARDER_DRAIN_TIMEOUT=8
 # A number, so that Kubernetes can check that the user is not root.
 USER 10001:10001
-VOLUME /var/cache/larder
+VOLUME /var/cache/larder /var/lib/larder
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["larder", "check"]

@@ -120,10 +120,69 @@ struct ContractTests {
             let imported = try await server.client.request(
                 "POST", "/pages/import?\(query)", fields: [.contentType: "application/octet-stream"], body: archive)
             #expect(imported.status == 200 && called.insert("importPage").inserted)
+            try await callOutbox { try await call($0, $1, $2, $3, $4) }
+            try await callSubscriptions(of: url) { try await call($0, $1, $2, $3, $4) }
             #expect(called == Set(document.operations.map(\.id)))
             server.api.beginDraining()
             #expect(try await server.get("/readyz").status == 503)
         }
+    }
+
+    private func callSubscriptions(
+        of url: String, _ call: (Int, String, String, HTTPFields, String) async throws -> HTTPReply
+    ) async throws {
+        let json: HTTPFields = [.contentType: "application/json"]
+        let definition = #"{"source": {"urls": ["\#(url)"]}, "latest": 1, "tags": ["a"], "quietHours": "22:00-06:00"}"#
+        _ = try await call(201, "PUT", "/subscriptions/set", json, definition)
+        _ = try await call(200, "PUT", "/subscriptions/set", json, definition)
+        _ = try await call(400, "PUT", "/subscriptions/set", json, "{}")
+        while try await call(200, "GET", "/subscriptions/set", [:], "").member("wanted") != 1 {
+            // The pause only separates two checks.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        _ = try await call(200, "GET", "/subscriptions", [:], "")
+        _ = try await call(200, "GET", "/subscriptions/set/items?limit=1", [:], "")
+        _ = try await call(202, "POST", "/subscriptions/set/refresh", [:], "")
+        _ = try await call(404, "POST", "/subscriptions/none/refresh", [:], "")
+        _ = try await call(200, "DELETE", "/subscriptions/set?keep=true", [:], "")
+        _ = try await call(404, "DELETE", "/subscriptions/set", [:], "")
+    }
+
+    /// Makes the calls of the outbox, with a port that refuses connections, so that changes wait.
+    private func callOutbox(
+        _ call: (Int, String, String, HTTPFields, String) async throws -> HTTPReply
+    ) async throws {
+        let port = try RefusingPort()
+        let json: HTTPFields = [.contentType: "application/json"]
+        let credential = #"{"origins": ["http://127.0.0.1:\#(port.number)"], "headers": {"Authorization": "Bearer x"}}"#
+        _ = try await call(200, "PUT", "/credentials/key", json, credential)
+        _ = try await call(
+            412, "PUT", "/credentials/key", [.contentType: "application/json", .ifNoneMatch: "*"], credential)
+        _ = try await call(200, "GET", "/credentials", [:], "")
+        let waiting = "http://127.0.0.1:\(port.number)/x"
+        func accept(_ body: String) async throws -> String {
+            let text = #"{"url": "\#(waiting)", "base": "blind", "body": \#(body), "credential": "key", "expires": 60}"#
+            return try #require(try await call(202, "POST", "/outbox", json, text)["Location"])
+        }
+        let first = try await accept("1")
+        while true {
+            let change = try await call(200, "GET", first, [:], "")
+            if try change.member("attempts") == 1, try change.member("state") == "pending" { break }
+            // The pause only separates two checks.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let second = try await accept("2")
+        _ = try await call(200, "GET", "/outbox?state=pending,sending&url=\(waiting.percentEncoded)&limit=1", [:], "")
+        _ = try await call(400, "GET", "/outbox?state=lost", [:], "")
+        let ids = try [first, second].map { try #require($0.split(separator: "/").last) }
+        _ = try await call(200, "POST", "/outbox/squash", json, #"{"changes": [\#(ids[0]), \#(ids[1])]}"#)
+        _ = try await call(409, "POST", second + "/resolve", json, #"{"take": "ours"}"#)
+        _ = try await call(409, "POST", first + "/retry", [:], "")
+        _ = try await call(422, "POST", second + "/revert", [:], "")
+        _ = try await call(409, "DELETE", first, [:], "")
+        _ = try await call(404, "GET", "/outbox/1000", [:], "")
+        _ = try await call(200, "DELETE", "/credentials/key", [:], "")
+        _ = try await call(404, "DELETE", "/credentials/key", [:], "")
     }
 
     @Test("The uptime does not change when the wall clock is set forwards or back")

@@ -51,8 +51,9 @@ struct DeployedMetricsTests {
                     let values = Set(matcher.values)
                     switch matcher.label {
                     case "route": #expect(values.isSubset(of: routes), "\(place): \(values)")
-                    case "outcome":
-                        #expect(values.isSubset(of: samples.values(of: "outcome", in: selector.metric)), "\(values)")
+                    case "outcome", "state":
+                        let existing = samples.values(of: matcher.label, in: selector.metric)
+                        #expect(values.isSubset(of: existing), "\(values)")
                     case "status": #expect(values.allSatisfy { (500..<600).contains(Int($0) ?? 0) }, "\(values)")
                     default: #expect(values == ["$instance"], "\(place): \(matcher.label)")
                     }

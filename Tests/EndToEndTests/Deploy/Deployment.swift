@@ -61,7 +61,8 @@ struct Deployment {
     static func systemd() throws -> Deployment {
         let unit = try DeployedFile("deploy/systemd/larder.service")
         let lines = unit.values(after: "Environment=").map {
-            $0.replacing("%C", with: "/var/cache").replacing("%d", with: "/run/credentials/larder.service")
+            $0.replacing("%C", with: "/var/cache").replacing("%S", with: "/var/lib")
+                .replacing("%d", with: "/run/credentials/larder.service")
         }
         let timeOut = try #require(unit.values(after: "TimeoutStopSec=").first)
         return Deployment(name: "systemd", variables: try variables(lines), grace: try seconds(timeOut + "s"))

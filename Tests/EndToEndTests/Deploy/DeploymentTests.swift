@@ -11,6 +11,7 @@ struct DeploymentTests {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
             #expect(configuration.directory == "/var/cache/larder", "\(deployment.name)")
+            #expect(configuration.stateDirectory == "/var/lib/larder", "\(deployment.name)")
             try configuration.checkTLS()
         }
     }

@@ -107,7 +107,7 @@ struct PassingContentTests {
             let cache = server.space.cache
             let answers = PassingAnswers(
                 metrics: RequestMetrics(operations: ["getContent"]),
-                gate: AccessGate(tokens: nil, web: WebGuard(hosts: nil, origins: [])))
+                gate: AccessGate(tokens: nil, web: WebGuard(hosts: nil, origins: [])), outbox: server.service.outbox)
             let hits = server.service.metrics.hits.value
             var (soonCount, lookupCount) = (0, 0)
             // A lookup can also find the body at once: the kernel may have read it together with a neighbouring body,

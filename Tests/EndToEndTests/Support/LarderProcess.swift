@@ -29,8 +29,10 @@ final class LarderProcess: Sendable {
             wrapper + [
                 executable, "serve", "--port", "0", "--directory", directory, "--allow-origin", "127.0.0.0/8",
             ] + arguments
+        // The tests must not send the changes in the outbox of their user.
+        let defaults: [String: String?] = ["LARDER_CONFIG": nil, "XDG_STATE_HOME": directory + "-state"]
         process = try ChildProcess(
-            command[0], Array(command.dropFirst()), environment: environment.merging(["LARDER_CONFIG": nil]) { $1 })
+            command[0], Array(command.dropFirst()), environment: defaults.merging(environment) { $1 })
         let process = process
         let port = Locked<UInt16?>(nil)
         try await poll("larder listening", every: .milliseconds(2)) {

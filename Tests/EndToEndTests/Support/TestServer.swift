@@ -28,6 +28,7 @@ final class TestServer: Sendable {
         var configuration = Configuration()
         configuration.port = 0
         configuration.directory = self.directory.path("cache")
+        configuration.stateDirectory = self.directory.path("state")
         configuration.layout = .hashed
         configuration.allowedOrigins = [try AddressRule("127.0.0.0/8"), try AddressRule("localhost")]
         configuration.originAuthority = authority

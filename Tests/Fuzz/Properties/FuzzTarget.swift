@@ -20,6 +20,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget("head", "heads of answers, as an origin sends them", HeadProperties.check),
         FuzzTarget("json", "the JSON parser, and the validator of JSON bodies", JSONProperties.check),
         FuzzTarget("markup", "HTML, XHTML and SVG documents, and their rewriting", MarkupProperties.check),
+        FuzzTarget("outbox", "requests of the outbox: changes, decisions, credentials", OutboxProperties.check),
         FuzzTarget("path", "the paths of bodies in the file system", PathProperties.check),
         FuzzTarget("range", "Range, Content-Range, and the available bytes of a body", RangeProperties.check),
         FuzzTarget("stored", "the text form of a stored response", StoredProperties.check),

@@ -1,0 +1,87 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Subscriptions over HTTP")
+struct SubscriptionRouteTests {
+    private static let json: HTTPFields = [.contentType: "application/json"]
+
+    /// Puts a subscription of the given URLs, and waits for its first generation.
+    private func subscribe(_ server: TestServer, _ urls: [String], _ more: [JSON.Member] = []) async throws {
+        let definition = JSON.object(
+            [.init("source", ["urls": .array(urls.map(JSON.string))]), .init("minGap", 0)] + more)
+        let made = try await server.client.request(
+            "PUT", "/subscriptions/set", fields: Self.json, body: definition.utf8)
+        #expect(made.status == 201 && made["Location"] == "/subscriptions/set", "\(made.text)")
+        while true {
+            let report = try await server.get("/subscriptions/set")
+            if try report.member("generation") == 1, try report.member("refreshing") == false { return }
+            // The pause only separates two checks.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    @Test("A held copy is readable when stale, without a parameter and without its origin; purges by filter leave it")
+    func staleReads() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.contentType: "application/json"], body: "[1]")
+        }
+        try await TestServer.with { (server) async throws in
+            let url = origin.url("/a")
+            let key = md5(url)
+            try await subscribe(server, [url], [.init("ttl", "1m")])
+            #expect(try await server.get("/entries/\(key)/content")["Larder-Stale"] == nil)
+            origin.stop()
+            server.clock.advance(by: .seconds(90))
+            for path in ["/entries/\(key)/content", "/json?url=\(url.percentEncoded)"] {
+                for seconds in [90, 91] {
+                    let reply = try await server.get(path)
+                    #expect(reply.status == 200 && reply.text == "[1]", "\(path)")
+                    #expect(reply["Larder-Stale"] == "1" && reply["Age"] == "\(seconds)", "\(path)")
+                    server.clock.advance(by: .seconds(1))
+                }
+                server.clock.advance(by: .seconds(-2))
+            }
+            let tag = try #require(try await server.get("/entries/\(key)/content")["ETag"])
+            let unchanged = try await server.get("/entries/\(key)/content", fields: [.ifNoneMatch: tag])
+            #expect(unchanged.status == 304 && unchanged["Larder-Stale"] == "1")
+            let download = try await server.download(["url": .string(url)])
+            #expect(try download.status == 200 && download.member("outcome") == "stale")
+            #expect(try await server.get("/explain?url=\(url.percentEncoded)").member("subscriptions") == ["set"])
+            let purge = try await server.client.request("DELETE", "/entries?state=stale")
+            #expect(try purge.member("removed") == 0)
+            #expect(try await server.get("/entries/\(key)/content").status == 200)
+            let end = try await server.client.request("DELETE", "/subscriptions/set")
+            #expect(try end.status == 200 && end.member("removed") == 1)
+            #expect(try await server.get("/entries/\(key)/content").status == 404)
+            #expect(try await server.get("/subscriptions/set").status == 404)
+        }
+    }
+
+    @Test("A faulty definition is refused with the place of the fault; conditions hold")
+    func refused() async throws {
+        try await TestServer.with { (server) async throws in
+            let faults: [(String, Int, String)] = [
+                (#"{}"#, 400, "/source"), (#"{"source": {"feed": "x"}}"#, 400, "/source/feed"),
+                (#"{"source": {"urls": []}}"#, 400, "/source/urls"),
+                (#"{"source": {"urls": ["http://h.example/"]}, "interval": 1}"#, 400, "/interval"),
+                (#"{"source": {"urls": ["http://h.example/"]}, "headers": {"Cookie": "a=b"}}"#, 400, "/headers/Cookie"),
+                (#"{"source": {"urls": ["http://10.0.0.1/"]}}"#, 403, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "credential": "none"}"#, 422, "/credential"),
+            ]
+            for (text, status, pointer) in faults {
+                let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
+                #expect(try reply.status == status && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
+            }
+            var fields = Self.json
+            fields[.ifMatch] = "*"
+            let body = #"{"source": {"urls": ["http://127.0.0.1:1/"]}}"#
+            let absent = try await server.client.request("PUT", "/subscriptions/x", fields: fields, text: body)
+            #expect(absent.status == 412)
+            #expect(try await server.get("/subscriptions").member("subscriptions") == [])
+        }
+    }
+}
