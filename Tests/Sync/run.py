@@ -81,7 +81,7 @@ class Driver:
         try:
             if self.larder.call("POST", "/download", {"url": url, "ttl": 2})[0] != 200:
                 return None
-            status, text, fields = self.larder.request("GET", f"/entries/{key}/content")
+            status, text, fields = self.larder.request("GET", f"/entries/{key}/content?view=remote")
         except Away:
             return None
         return (text, fields["ETag"]) if status == 200 else None
@@ -164,7 +164,7 @@ class Driver:
             count = len(self.ledger.done[path])
             try:
                 status, text, _ = self.larder.request(
-                    "GET", f"/entries/{md5(self.urls[path].encode()).hexdigest()}/content")
+                    "GET", f"/entries/{md5(self.urls[path].encode()).hexdigest()}/content?view=remote")
             except Away:
                 continue
             if status == 200:
