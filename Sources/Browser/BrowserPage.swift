@@ -158,6 +158,9 @@ package final class BrowserPage: Sendable {
             if isDone { continuation.resume() }
         }
         if let end = state.withLock(\.end) { throw end }
+        // The browser keeps the script of `setting` for the next document when the renderer has answered, and the first
+        // navigation changes the renderer. Without this round trip, some documents found `navigator.onLine` false.
+        _ = try await send("Runtime.evaluate", ["expression": "0"], before: .now + .seconds(10))
     }
 
     /// The page is closed or has crashed.
