@@ -45,6 +45,21 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
+    @Test("In openapi.yaml, two named enumerations have no constant in common, because a client in Go would not compile")
+    func constants() throws {
+        let schemas = try OpenAPIDocument.repository().root["components"]?["schemas"]?.objectValue ?? [:]
+        var owners: [String: [String]] = [:]
+        for (name, schema) in schemas {
+            guard let values = (schema["x-enum-varnames"] ?? schema["enum"])?.arrayValue else { continue }
+            for value in values.compactMap(\.stringValue) {
+                let constant = String(value.uppercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
+                owners[constant, default: []].append(name)
+            }
+        }
+        #expect(owners.filter { $0.value.count > 1 } == [:])
+        #expect(owners.count > 50)
+    }
+
     @Test("In openapi.yaml, an integer that may exceed 2³¹ has the format int64")
     func integers() throws {
         var count = 0
