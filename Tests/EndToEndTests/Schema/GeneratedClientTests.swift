@@ -45,7 +45,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("In openapi.yaml, two named enumerations have no constant in common, because a client in Go would not compile")
+    @Test("In openapi.yaml, no two named enumerations share a constant, because a client in Go would not compile")
     func constants() throws {
         let schemas = try OpenAPIDocument.repository().root["components"]?["schemas"]?.objectValue ?? [:]
         var owners: [String: [String]] = [:]
