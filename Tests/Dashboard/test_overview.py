@@ -11,8 +11,8 @@ def tile(page, label):
 
 
 def line(page, number):
-    """Returns the line of a tile's chart."""
-    return page.value("return document.querySelectorAll('.tile .line')[arguments[0]].getAttribute('d')", number)
+    """Returns the line of a tile's chart; an empty text before the first two points."""
+    return page.value("return document.querySelectorAll('.tile .line')[arguments[0]]?.getAttribute('d') ?? ''", number)
 
 
 def read(server, hits, misses):
