@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 
 @testable import Subscriptions
 
@@ -27,7 +28,7 @@ final class RefreshHistory {
     let limits: PacingLimits
     var machine: RefreshMachine
     var pacer = HostPacer()
-    var random: Generator
+    var random: SplitMix64
     var real = Timestamp(seconds: 1_800_000_000)
     /// The time by which the machine's clock has gone back.
     var lag = Duration.zero
@@ -56,7 +57,7 @@ final class RefreshHistory {
     private var instantCount = 0
 
     init(seed: UInt64) {
-        random = Generator(seed: seed)
+        random = SplitMix64(seed: seed)
         let intervals: [RefreshInterval] = [
             .fixed(.seconds(600)), .fixed(.seconds(7200)), .adaptive(min: .seconds(60), max: .seconds(7200)),
             .adaptive(min: .seconds(600), max: .seconds(3600)),
