@@ -70,11 +70,11 @@ package final class SubscriptionService: @unchecked Sendable {
     var pacer = HostPacer()
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
-    /// The number of the last timer. Earlier timers have no effect.
-    private var alarm: UInt64 = 0
+    private let alarm: WallClockAlarm
 
     init(_ tools: Tools) {
         self.tools = tools
+        alarm = WallClockAlarm(tools.clock, queue: queue)
     }
 
     /// Goes on with the subscriptions of an earlier process, if there are any. A failure is logged, and the next call
@@ -200,9 +200,6 @@ package final class SubscriptionService: @unchecked Sendable {
         }
     }
 
-    /// The longest time until the wall clock is looked at again, because it may have been set.
-    private static let longestAlarm: Duration = .seconds(60)
-
     /// Begins all work that is due, and sets the timer for the next.
     private func advance() {
         guard case .open(let store) = phase else { return }
@@ -215,13 +212,7 @@ package final class SubscriptionService: @unchecked Sendable {
             guard let date = advance(set, store, at: now) else { continue }
             next = min(next ?? date, date)
         }
-        alarm += 1
-        let number = alarm
-        let pause = min(max((next ?? .distantFuture) - now, .zero) + .milliseconds(1), Self.longestAlarm)
-        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
-            guard let self, alarm == number else { return }
-            advance()
-        }
+        alarm.set(next ?? .distantFuture) { [weak self] in self?.advance() }
     }
 }
 
