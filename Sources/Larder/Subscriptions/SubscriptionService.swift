@@ -36,6 +36,8 @@ package final class SubscriptionService: @unchecked Sendable {
         let clock: any WallClock
         let events: EventHub
         let logger: Logger
+        /// Returns all running namespaces.
+        let namespaces: @Sendable () -> [Namespace]
         /// Returns a running namespace; `nil`: there is no such namespace.
         let namespace: @Sendable (String) -> Namespace?
         /// Passes a stored credential of a namespace, or `nil`, on any thread.
@@ -65,6 +67,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var records: [Int64: SubscriptionRecord] = [:]
     /// The subscriptions that are being looked up in the cache, or end in it.
     var opening: Set<Int64> = []
+    /// The lost subscriptions of which the copies are being looked up or released.
+    var releasing: Set<HolderName> = []
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
@@ -77,12 +81,14 @@ package final class SubscriptionService: @unchecked Sendable {
         alarm = WallClockAlarm(tools.clock, queue: queue)
     }
 
-    /// Goes on with the subscriptions of an earlier process, if there are any. A failure is logged, and the next call
-    /// tries again, because a damaged database must not keep the cache from starting.
+    /// Goes on with the subscriptions of an earlier process, if there are any, and looks for the copies of lost ones. A
+    /// failure is logged, and the next call tries again, because a damaged database must not keep the cache from
+    /// starting.
     package func start() {
         queue.async { [self] in
             do throws(SubscriptionFailure) {
                 _ = try storeIfExists()
+                reportOrphans()
             } catch {
                 tools.logger.error("the subscriptions cannot be opened", metadata: ["reason": "\(error)"])
             }

@@ -87,7 +87,7 @@ extension RefreshMachine {
         }
         for item in new {
             let earlier = members[item.key] ?? leaving.removeValue(forKey: item.key)
-            var member = earlier ?? Member(item: item, hasCopy: false, due: now)
+            var member = earlier ?? Member(item: item, hasCopy: copies.remove(item.key) != nil, due: now)
             // The same entry may be at another address by now.
             member.item = item
             set(member)
@@ -198,7 +198,7 @@ extension RefreshMachine {
             if member.hasCopy, member.step == .settled { (member.step, member.isStaged) = (.resting, false) }
             set(member)
         }
-        (joining, leaving) = ([], [:])
+        (joining, leaving, copies) = ([], [:], [])
         noRoomSince = nil
         for (key, loss) in lost {
             guard var member = members[key] else { continue }

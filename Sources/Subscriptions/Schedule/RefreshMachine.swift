@@ -118,6 +118,8 @@ package struct RefreshMachine: Sendable {
     /// The members of the generation that the source has dropped, until a switch removes them. A member that the source
     /// lists again before that keeps its copy.
     var leaving: [String: Member] = [:]
+    /// The keys of copies without a member, until a switch releases them.
+    var copies: Set<String>
     var isSwitching = false
     /// Whether the running switch ends the round.
     var endsRound = false
@@ -150,6 +152,7 @@ package struct RefreshMachine: Sendable {
         sourceProblem = state.sourceProblem
         noRoomSince = state.noRoomSince
         for member in state.leaving { leaving[member.item.key] = member }
+        copies = state.copies
         isUrgent = state.isUrgent
         isRedefined = state.isRedefined
         troubles = state.pauses.mapValues { HostTrouble(pauseEnd: $0) }
