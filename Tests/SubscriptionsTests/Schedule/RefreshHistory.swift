@@ -224,10 +224,11 @@ final class RefreshHistory {
         for key in machine.wanted where held[key] != nil && next[key] == nil {
             if machine.members[key]?.problem?.isLasting != true { problems.append("the copy of \(key) is gone") }
         }
-        var lost: [String: String] = [:]
+        var lost: [String: MemberLoss] = [:]
         if loses, let key = next.keys.sorted().randomElement(using: &random) {
-            next[key] = nil
-            lost[key] = "removed"
+            let loss = MemberLoss("lost", keepsCopy: chance(1, of: 3), isPassing: chance(1, of: 2))
+            next[key] = loss.keepsCopy ? held[key] : nil
+            lost[key] = loss
         }
         if ends { (stages, confirmed) = ([:], [:]) }
         held = next
