@@ -82,13 +82,13 @@ package final class OutboxService: @unchecked Sendable {
     var sealed: [String: Int] = [:]
     /// The refusal of the decision that is being applied.
     private var refusal: Refusal?
-    /// The number of the last timer. Earlier timers have no effect.
-    private var alarm: UInt64 = 0
+    private let alarm: WallClockAlarm
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
         self.random = random
         machine = OutboxMachine(limits: tools.limits)
+        alarm = WallClockAlarm(tools.clock, queue: queue)
         tools.pending.observe { [weak self] version in self?.noteStored(version) }
         if let directory = tools.directory, OutboxStore.exists(in: directory) { tools.pending.wait() }
     }
@@ -219,7 +219,7 @@ package final class OutboxService: @unchecked Sendable {
                 let result = order.merged()
                 report(.merged(order.flight, result))
             }
-        case .wake(let date): wake(at: date)
+        case .wake(let date): alarm.set(date) { [weak self] in self?.handle(.timer) }
         case .publish(let summary): publish(summary)
         case .dropFromView(let summary): dropFromView(summary)
         case .noteRewrite(let note):
@@ -248,20 +248,6 @@ package final class OutboxService: @unchecked Sendable {
 
     private func warn(_ message: Logger.Message, _ id: Change.ID, _ error: OutboxError) {
         tools.logger.warning(message, metadata: ["change": .number(id), "reason": "\(error)"])
-    }
-
-    /// The longest time until the wall clock is looked at again, because it may have been set.
-    private static let longestAlarm: Duration = .seconds(60)
-
-    private func wake(at date: Timestamp?) {
-        alarm += 1
-        guard let date else { return }
-        let number = alarm
-        let pause = min(max(date - tools.clock.now(), .zero) + .milliseconds(1), Self.longestAlarm)
-        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
-            guard let self, alarm == number else { return }
-            handle(.timer)
-        }
     }
 
     private func publish(_ summary: ChangeSummary) {

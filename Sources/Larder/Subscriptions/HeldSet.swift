@@ -42,8 +42,10 @@ final class HeldSet: @unchecked Sendable {
     var savedSource: SourceState?
     var isSaveScheduled = false
 
+    /// `copies`: the keys of the copies in the generation.
     init(
-        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], generation: Int64, now: Timestamp
+        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], copies: Set<String>, generation: Int64,
+        now: Timestamp
     ) {
         id = record.id
         namespace = record.namespace
@@ -56,6 +58,7 @@ final class HeldSet: @unchecked Sendable {
         var state = record.source.refresh
         state.members = members.filter { $0.position >= 0 }.map(\.member)
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
+        state.copies = copies.subtracting(saved.keys)
         machine = RefreshMachine(record.definition.rules, state, at: now)
     }
 

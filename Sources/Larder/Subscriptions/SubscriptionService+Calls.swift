@@ -61,9 +61,9 @@ extension SubscriptionService {
         guard old != nil || records.values.count(where: { $0.namespace == namespace }) < Self.limit else {
             throw .tooMany(limit: Self.limit)
         }
-        guard !records.values.contains(where: { $0.isNamed(definition.name, namespace) && $0.ending != nil }) else {
-            throw .ending(definition.name)
-        }
+        let name = HolderName(namespace: namespace, name: definition.name)
+        guard !releasing.contains(name), !records.values.contains(where: { $0.holder == name && $0.ending != nil })
+        else { throw .ending(definition.name) }
         let now = tools.clock.now()
         if let old, let set = sets[old.id] {
             save(set, store)
@@ -135,17 +135,18 @@ extension SubscriptionService {
     }
 
     /// Ends a subscription. `completion` gets the number of its copies, which stay as ordinary entries, or are removed
-    /// unless another subscription holds them.
+    /// unless another subscription holds them. Also releases the copies of a subscription that is no longer known.
     package func remove(
         _ name: String, in namespace: String, keepingCopies: Bool, condition: Condition? = nil,
         completion: @escaping Completion<Int>
     ) {
         queue.async { [self] in
             do {
-                guard let store = try storeIfExists() else { throw SubscriptionFailure.noSubscription(name) }
-                let old = record(name, namespace)
-                guard condition?(old != nil) ?? true else { throw SubscriptionFailure.conditionFailed }
-                guard var record = old else { throw SubscriptionFailure.noSubscription(name) }
+                guard let store = try storeIfExists(), var record = record(name, namespace) else {
+                    let holder = HolderName(namespace: namespace, name: name)
+                    return removeOrphan(holder, keepingCopies: keepingCopies, condition, completion)
+                }
+                guard condition?(true) ?? true else { throw SubscriptionFailure.conditionFailed }
                 let ending: SubscriptionRecord.Ending = keepingCopies ? .keepingCopies : .removingCopies
                 try store.end(record.id, ending)
                 record.ending = ending
@@ -194,7 +195,8 @@ extension SubscriptionService {
     }
 
     private func record(_ name: String, _ namespace: String) -> SubscriptionRecord? {
-        records.values.first { $0.isNamed(name, namespace) && $0.ending == nil }
+        let name = HolderName(namespace: namespace, name: name)
+        return records.values.first { $0.holder == name && $0.ending == nil }
     }
 
     private func found(_ name: String, _ namespace: String) throws(SubscriptionFailure) -> SubscriptionRecord {
@@ -204,12 +206,6 @@ extension SubscriptionService {
 
     private func report(of record: SubscriptionRecord) -> SubscriptionReport {
         sets[record.id]?.report ?? report(of: record.definition, record.namespace, record.source.refresh.sourceDue)
-    }
-}
-
-extension SubscriptionRecord {
-    fileprivate func isNamed(_ name: String, _ namespace: String) -> Bool {
-        definition.name == name && self.namespace == namespace
     }
 }
 

@@ -241,7 +241,7 @@ extension SubscriptionService {
             set.settled = [:]
         }
         if ends { metrics.switches.increment() }
-        handle(.switched(lost: outcome.lost.mapValues(\.words)), set)
+        handle(.switched(lost: outcome.lost.mapValues(\.memberLoss)), set)
         if ends { report(.subscriptionRefreshed, set) }
         if case .open(let store) = phase { save(set, store) }
     }
@@ -274,8 +274,12 @@ extension GenerationMember {
 }
 
 extension GenerationSwitch.Loss {
+    fileprivate var memberLoss: MemberLoss {
+        MemberLoss(words, keepsCopy: keepsOldCopy, isPassing: self == .evicted || self == .damaged)
+    }
+
     /// The reason for which readers have no copy, or an old one.
-    fileprivate var words: String {
+    private var words: String {
         switch self {
         case .removed: "a caller removed the copy while the next generation arrived"
         case .evicted: "the copy was evicted, had expired or was damaged; the next refresh fetches it again"

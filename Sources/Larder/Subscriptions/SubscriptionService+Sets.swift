@@ -66,7 +66,8 @@ extension SubscriptionService {
             record.member.hasCopy = held.contains(record.member.item.key)
             return record
         }
-        let set = HeldSet(record, spaceID: spaceID, members: known, generation: generation, now: now)
+        let set = HeldSet(
+            record, spaceID: spaceID, members: known, copies: held, generation: generation, now: now)
         sets[record.id] = set
         for (host, end) in pacer.pauses(at: now) { handle(.hostPaused(host: host, until: end), set) }
         metrics.note(set.report, of: set.id)

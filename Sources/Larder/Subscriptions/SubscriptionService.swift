@@ -36,6 +36,8 @@ package final class SubscriptionService: @unchecked Sendable {
         let clock: any WallClock
         let events: EventHub
         let logger: Logger
+        /// Returns all running namespaces.
+        let namespaces: @Sendable () -> [Namespace]
         /// Returns a running namespace; `nil`: there is no such namespace.
         let namespace: @Sendable (String) -> Namespace?
         /// Passes a stored credential of a namespace, or `nil`, on any thread.
@@ -65,24 +67,28 @@ package final class SubscriptionService: @unchecked Sendable {
     var records: [Int64: SubscriptionRecord] = [:]
     /// The subscriptions that are being looked up in the cache, or end in it.
     var opening: Set<Int64> = []
+    /// The lost subscriptions of which the copies are being looked up or released.
+    var releasing: Set<HolderName> = []
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
-    /// The number of the last timer. Earlier timers have no effect.
-    private var alarm: UInt64 = 0
+    private let alarm: WallClockAlarm
 
     init(_ tools: Tools) {
         self.tools = tools
+        alarm = WallClockAlarm(tools.clock, queue: queue)
     }
 
-    /// Goes on with the subscriptions of an earlier process, if there are any. A failure is logged, and the next call
-    /// tries again, because a damaged database must not keep the cache from starting.
+    /// Goes on with the subscriptions of an earlier process, if there are any, and looks for the copies of lost ones. A
+    /// failure is logged, and the next call tries again, because a damaged database must not keep the cache from
+    /// starting.
     package func start() {
         queue.async { [self] in
             do throws(SubscriptionFailure) {
                 _ = try storeIfExists()
+                reportOrphans()
             } catch {
                 tools.logger.error("the subscriptions cannot be opened", metadata: ["reason": "\(error)"])
             }
@@ -200,9 +206,6 @@ package final class SubscriptionService: @unchecked Sendable {
         }
     }
 
-    /// The longest time until the wall clock is looked at again, because it may have been set.
-    private static let longestAlarm: Duration = .seconds(60)
-
     /// Begins all work that is due, and sets the timer for the next.
     private func advance() {
         guard case .open(let store) = phase else { return }
@@ -215,13 +218,7 @@ package final class SubscriptionService: @unchecked Sendable {
             guard let date = advance(set, store, at: now) else { continue }
             next = min(next ?? date, date)
         }
-        alarm += 1
-        let number = alarm
-        let pause = min(max((next ?? .distantFuture) - now, .zero) + .milliseconds(1), Self.longestAlarm)
-        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
-            guard let self, alarm == number else { return }
-            advance()
-        }
+        alarm.set(next ?? .distantFuture) { [weak self] in self?.advance() }
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Primitives
+import StateDatabase
 
 /// The columns of `changes`, and the rows of `bodies`, of one change.
 struct ChangeRow {
@@ -119,7 +120,7 @@ struct ChangeRow {
         return digest
     }
 
-    private static func unreadable(_ column: String) -> OutboxError {
+    private static func unreadable(_ column: String) -> StateError {
         .database(code: ResultCode.SQLITE_CORRUPT.rawValue, message: "a change has an unknown value of \(column)")
     }
 

@@ -38,7 +38,8 @@ extension RefreshMachine {
 
     mutating func beginRound(_ now: Timestamp) {
         lastTicket += 1
-        round = Round(start: now, ticket: lastTicket, isUrgent: isUrgent)
+        round = Round(start: now, ticket: lastTicket, isUrgent: isUrgent, isRepetition: repeatsLosses)
+        repeatsLosses = false
         membersDue = nil
         troubles = troubles.compactMapValues { trouble in
             trouble.pauseEnd.flatMap { $0 > now ? HostTrouble(pauseEnd: $0) : nil }

@@ -20,6 +20,7 @@ import Primitives
 /// - A member that is in no round and has a copy is never asked for.
 /// - While a switch runs, the machine starts no other one.
 /// - A failure never removes the copy of a member, except a lasting one such as a 404.
+/// - Members that a switch has lost are asked for again at once if the loss may pass, but only one time in a row.
 /// - An answer settles a member only in the round of its request, and only before the switch that ends this round has
 ///   begun, because the body of a late answer is not part of the switch.
 package struct RefreshMachine: Sendable {
@@ -54,8 +55,8 @@ package struct RefreshMachine: Sendable {
         case sourceAnswered(SourceAnswer)
         /// `ticket`: as in ``MemberRequest``. An answer to a request of an earlier round has no effect.
         case memberAnswered(key: String, ticket: UInt64, MemberAnswer)
-        /// `lost`: the reasons for which members are not in the new generation, by their keys.
-        case switched(lost: [String: String])
+        /// `lost`: the members that the switch did not bring into the generation, by their keys.
+        case switched(lost: [String: MemberLoss])
         /// `isRoom`: the members did not fit.
         case switchFailed(isRoom: Bool)
         /// The host wants no request before `until`, as with 429 or `Retry-After`. Its members then delay a switch no
@@ -91,6 +92,8 @@ package struct RefreshMachine: Sendable {
         var lacksRoom = false
         /// Whether a caller requested the round.
         var isUrgent = false
+        /// Whether the round asks again for members that a switch has lost. Its further losses wait.
+        var isRepetition = false
     }
 
     package let rules: Rules
@@ -118,12 +121,16 @@ package struct RefreshMachine: Sendable {
     /// The members of the generation that the source has dropped, until a switch removes them. A member that the source
     /// lists again before that keeps its copy.
     var leaving: [String: Member] = [:]
+    /// The keys of copies without a member, until a switch releases them.
+    var copies: Set<String>
     var isSwitching = false
     /// Whether the running switch ends the round.
     var endsRound = false
     /// The keys of the running switch that have a staged body, or lose their copy.
     var joining: Set<String> = []
     var isUrgent = false
+    /// Whether the next round asks again for members that the last switch has lost.
+    var repeatsLosses = false
     /// Whether the next list of the source may be much shorter.
     var isRedefined = false
     /// Whether a caller requested a refresh during the round, so that another one follows.
@@ -150,6 +157,7 @@ package struct RefreshMachine: Sendable {
         sourceProblem = state.sourceProblem
         noRoomSince = state.noRoomSince
         for member in state.leaving { leaving[member.item.key] = member }
+        copies = state.copies
         isUrgent = state.isUrgent
         isRedefined = state.isRedefined
         troubles = state.pauses.mapValues { HostTrouble(pauseEnd: $0) }

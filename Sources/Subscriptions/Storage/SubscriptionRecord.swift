@@ -8,13 +8,16 @@ package struct SubscriptionRecord: Sendable {
         case keepingCopies, removingCopies
     }
 
+    /// A new definition of the same name keeps the id; no other subscription ever gets it.
     package let id: Int64
+    /// The name of the namespace, which may be missing at present.
     package let namespace: String
     package var definition: Subscription
     package var source: SourceState
     /// `nil`: the subscription goes on.
     package var ending: Ending?
 
+    /// A subscription that goes on.
     package init(id: Int64, namespace: String, definition: Subscription, source: SourceState) {
         self.id = id
         self.namespace = namespace
@@ -25,12 +28,15 @@ package struct SubscriptionRecord: Sendable {
 
 /// The state of a subscription's source.
 package struct SourceState: Hashable, Sendable {
-    /// The validators of the source's document, for a source that is one document.
+    /// The validators of the source's document as the origin sent them, for a source that is one document; `nil`: the
+    /// origin sent none, or the definition is new.
     package var etag: String?
+    /// See ``etag``.
     package var lastModified: String?
     /// The state of the machine, without its members and without the pauses of hosts.
     package var refresh: RefreshMachine.State
 
+    /// Leaves out the members and the pauses, which have rows of their own. There are no validators yet.
     package init(_ refresh: RefreshMachine.State) {
         self.refresh = refresh
         self.refresh.members = []
@@ -52,6 +58,7 @@ package struct SourceState: Hashable, Sendable {
 
 /// A wanted resource in the ``SubscriptionStore``.
 package struct MemberRecord: Hashable, Sendable {
+    /// The step is not stored: every member rests after a restart.
     package var member: RefreshMachine.Member
     /// In the list of the source, from 0. Negative: the source has dropped the resource, and readers have its copy
     /// until the next switch.

@@ -63,7 +63,10 @@ package final class SubscriptionStore: Sendable {
 
     private let database: StateDatabase
 
-    /// Opens the database, or creates it. Throws ``StateError``.
+    /// Opens the database, or creates it. An existing one is checked completely, which reads all of it.
+    ///
+    /// - Throws: the errors of ``StateDatabase/init(directory:schema:check:)``, and
+    ///   ``StateError/database(code:message:)`` for a definition that this program cannot read.
     package init(directory: String) throws(StateError) {
         do {
             database = try StateDatabase(directory: directory, schema: Self.schema) { db in
@@ -71,17 +74,19 @@ package final class SubscriptionStore: Sendable {
                 while let row = try rows.next() { _ = try Self.definition(row) }
             }
         } catch {
-            throw Self.stateError(error)
+            throw StateError(error)
         }
     }
 
+    /// Whether a directory has the database. A file that cannot be reached counts as missing.
     package static func exists(in directory: String) -> Bool { StateDatabase.exists(schema, in: directory) }
 
+    /// Later calls throw ``StateError/closed``.
     package func close() { database.close() }
 
     // MARK: - Subscriptions
 
-    /// All subscriptions, in the order of their creation.
+    /// All subscriptions, also ending ones, in the order of their creation.
     package func all() throws(StateError) -> [SubscriptionRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM subscriptions ORDER BY id").map { row in
@@ -96,7 +101,8 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
-    /// Keeps a new subscription, or a new definition of an old one. Its source and its members are due at `now`.
+    /// Keeps a new subscription, or a new definition of an old one, and returns its id. Its source and its members are
+    /// due at `now`. The members of an old definition stay.
     package func put(_ definition: Subscription, in namespace: String, now: Timestamp) throws(StateError) -> Int64 {
         try write { db in
             try db.execute(
@@ -120,6 +126,7 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
+    /// Removes a subscription with its members. An unknown id has no effect.
     package func remove(_ id: Int64) throws(StateError) {
         try write { db in
             try db.execute(sql: "DELETE FROM members WHERE subscription = ?", arguments: [id])
@@ -129,7 +136,8 @@ package final class SubscriptionStore: Sendable {
 
     // MARK: - Refreshes
 
-    /// The members of a subscription, in the order of the source, behind those that leave the generation.
+    /// The members of a subscription, in the order of the source, behind those that leave the generation. An unknown id
+    /// has no members.
     package func members(of id: Int64) throws(StateError) -> [MemberRecord] {
         try read { db in
             let sql = "SELECT * FROM members WHERE subscription = ? ORDER BY position, key"
@@ -179,6 +187,7 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
+    /// Replaces all pauses. `now`: the date to which a later start compares its clock.
     package func savePauses(_ pauses: [String: Timestamp], now: Timestamp) throws(StateError) {
         try write { db in
             try db.execute(sql: "DELETE FROM pauses")
@@ -221,7 +230,7 @@ package final class SubscriptionStore: Sendable {
         do {
             return try database.write(body)
         } catch {
-            throw Self.stateError(error)
+            throw StateError(error)
         }
     }
 
@@ -229,11 +238,7 @@ package final class SubscriptionStore: Sendable {
         do {
             return try database.read(body)
         } catch {
-            throw Self.stateError(error)
+            throw StateError(error)
         }
-    }
-
-    private static func stateError(_ error: any Error) -> StateError {
-        error as? StateError ?? .database(code: -1, message: "\(error)")
     }
 }

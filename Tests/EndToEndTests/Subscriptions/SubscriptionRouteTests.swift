@@ -10,14 +10,16 @@ struct SubscriptionRouteTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
     /// Puts a subscription of the given URLs, and waits for its first generation.
-    private func subscribe(_ server: TestServer, _ urls: [String], _ more: [JSON.Member] = []) async throws {
+    private func subscribe(
+        _ server: TestServer, _ urls: [String], _ more: [JSON.Member] = [], as name: String = "set"
+    ) async throws {
         let definition = JSON.object(
             [.init("source", ["urls": .array(urls.map(JSON.string))]), .init("minGap", 0)] + more)
         let made = try await server.client.request(
-            "PUT", "/subscriptions/set", fields: Self.json, body: definition.utf8)
-        #expect(made.status == 201 && made["Location"] == "/subscriptions/set", "\(made.text)")
+            "PUT", "/subscriptions/\(name)", fields: Self.json, body: definition.utf8)
+        #expect(made.status == 201 && made["Location"] == "/subscriptions/\(name)", "\(made.text)")
         while true {
-            let report = try await server.get("/subscriptions/set")
+            let report = try await server.get("/subscriptions/\(name)")
             if try report.member("generation") == 1, try report.member("refreshing") == false { return }
             // The pause only separates two checks.
             try await Task.sleep(for: .milliseconds(5))
@@ -58,6 +60,28 @@ struct SubscriptionRouteTests {
             #expect(try end.status == 200 && end.member("removed") == 1)
             #expect(try await server.get("/entries/\(key)/content").status == 404)
             #expect(try await server.get("/subscriptions/set").status == 404)
+        }
+    }
+
+    @Test("GET /entries and GET /entries/{key} name the subscriptions that hold an entry")
+    func heldEntries() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        try await TestServer.with { (server) async throws in
+            let urls = ["/a", "/b"].map { origin.url($0) }
+            try await subscribe(server, urls)
+            try await subscribe(server, [urls[1]], as: "other")
+            #expect(try await server.download(["url": .string(origin.url("/c"))]).status / 100 == 2)
+            let expected: [String: JSON] = [urls[0]: ["set"], urls[1]: ["other", "set"], origin.url("/c"): []]
+            let list = try #require(try await server.get("/entries").member("entries")?.arrayValue)
+            #expect(list.count == 3)
+            for entry in list {
+                let url = try #require(entry["url"]?.stringValue)
+                #expect(entry["held"] == expected[url], "\(url)")
+                #expect(try await server.get("/entries/\(md5(url))").member("held") == expected[url], "\(url)")
+            }
+            let end = try await server.client.request("DELETE", "/subscriptions/set?keep=true")
+            #expect(end.status == 200)
+            #expect(try await server.get("/entries/\(md5(urls[1]))").member("held") == ["other"])
         }
     }
 

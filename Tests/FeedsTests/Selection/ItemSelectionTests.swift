@@ -16,33 +16,12 @@ struct ItemSelectionTests {
         #expect(ItemIdentity(item("a", "http://h.example/", digest: "d")).description == "id:a")
         #expect(ItemIdentity(item("", "HTTP://h.example/%61", digest: "d")).description == "link://h.example/a")
         #expect(ItemIdentity(item(nil, digest: "d")).description == "digest:d")
-        for text in ["id:a", "link://h.example/a", "digest:"] { #expect(ItemIdentity(text)?.description == text) }
-        #expect(ItemIdentity("other:a") == nil && ItemIdentity("id") == nil)
     }
 
     @Test("Ids that changed from http to https are the same")
     func scheme() {
         #expect(ItemIdentity(item("http://h.example/1")) == ItemIdentity(item("HTTPS://h.example/1")))
         #expect(ItemIdentity(item("http://h.example/1")) != ItemIdentity(item("ftp://h.example/1")))
-    }
-
-    @Test("An item with a known link and a new id is the known item")
-    func newID() {
-        let old = item("1", "http://h.example/a")
-        let known = KnownItems([(ItemIdentity(old), old.link)])
-        let found = known.identities(of: [item("2", "https://h.example/a"), item("3", "http://h.example/b")])
-        #expect(found.map(\.description) == ["id:1", "id:3"])
-    }
-
-    @Test("Items that share a link with others, such as a home page, are told apart by their ids")
-    func sharedLink() {
-        let home = "http://h.example/"
-        let known = KnownItems([(ItemIdentity(item("1")), home), (ItemIdentity(item("2")), home)])
-        #expect(known.identities(of: [item("3", home)]).map(\.description) == ["id:3"])
-        let single = KnownItems([(ItemIdentity(item("1")), home)])
-        let found = single.identities(of: [item("1", home), item("2", home)])
-        #expect(found.map(\.description) == ["id:1", "id:2"])
-        #expect(single.identities(of: [item("2", home), item("3", home)]).map(\.description) == ["id:2", "id:3"])
     }
 
     @Test("The latest items are chosen by date, then by position, and undated ones last")

@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 
 @testable import Outbox
 
@@ -25,7 +26,7 @@ final class OutboxSimulation {
     private var wantedCredential = 0
     private let shell: Shell
     private let origin: FakeOrigin
-    private var random: Generator
+    private var random: SplitMix64
     private var edits: [Change.ID: Authored] = [:]
     private var postIDs: [Change.ID] = []
     /// The decisions after which a change may have one more effect.
@@ -43,7 +44,7 @@ final class OutboxSimulation {
     private let fields = ["a", "b", "c"]
 
     init(seed: UInt64) {
-        random = Generator(seed: seed)
+        random = SplitMix64(seed: seed)
         shell = Shell(seed: seed ^ 0xFFFF)
         shell.isStoreSlow = seed / 2 % 2 == 0
         origin = FakeOrigin(hasSecondTags: seed % 2 == 0)

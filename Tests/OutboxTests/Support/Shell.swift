@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 
 @testable import Outbox
 
@@ -8,7 +9,7 @@ final class Shell {
     var machine = OutboxMachine()
     var rows: [Change.ID: Change] = [:]
     var now = Timestamp(seconds: 1_800_000_000)
-    var random: Generator
+    var random: SplitMix64
     var reads: [ReadOrder] = []
     var sends: [SendOrder] = []
     var published: [ChangeSummary] = []
@@ -33,7 +34,7 @@ final class Shell {
     var stateWhenSent: [ChangeState] = []
     private var nextID: Change.ID = 1
 
-    init(seed: UInt64 = 1) { random = Generator(seed: seed) }
+    init(seed: UInt64 = 1) { random = SplitMix64(seed: seed) }
 
     @discardableResult
     func accept(_ draft: ChangeDraft) -> Change.ID {

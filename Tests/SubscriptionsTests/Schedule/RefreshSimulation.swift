@@ -36,7 +36,7 @@ struct RefreshSimulation {
     /// Whether the cache fails in each switch.
     var failsToSwitch = false
     private(set) var failedSwitches = 0
-    var lost: [String: String] = [:]
+    var lost: [String: MemberLoss] = [:]
 
     init(_ urls: [String], _ rules: RefreshMachine.Rules) {
         machine = RefreshMachine(rules, at: now)
@@ -159,7 +159,7 @@ struct RefreshSimulation {
                 var next: [String: Int] = [:]
                 for key in kept { next[key] = held[key] }
                 for key in changed { next[key] = staged.removeValue(forKey: key) ?? held[key] }
-                for key in lost.keys { next[key] = nil }
+                for (key, loss) in lost { next[key] = loss.keepsCopy ? held[key] : nil }
                 if ends { staged = [:] }
                 held = next
                 switches.append((now, next.count, ends))
