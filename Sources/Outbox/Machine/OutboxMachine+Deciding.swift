@@ -202,7 +202,12 @@ extension OutboxMachine {
         case .validatorRefused, .unreadable: change.draft.base = .blind
         case .clash:
             if let theirs = change.theirs { change.draft.base = .version(theirs) }
-        case .deleted where change.draft.edit != .delete: change.draft.base = .absent
+        case .deleted:
+            switch change.draft.edit {
+            case .replace, .mergePatch, .jsonPatch: change.draft.base = .absent
+            // A POST never has a precondition: its Idempotency-Key keeps the effect from happening twice.
+            case .delete, .post: break
+            }
         default: break
         }
         // A patch gives ours only on the earlier base.

@@ -27,13 +27,16 @@ extension OutboxMachine {
         let change = lanes[key]!.change!
         if change.isExpired(turn.now), !change.mayBeApplied { return hold(key, change, .expired, nil, &turn) }
         if needsLook(change, turn.now) { return look(key, change.draft.target.url, &turn) }
-        let guarding: WriteGuard =
-            switch change.draft.base {
-            case .version(let version): version.validator.map(WriteGuard.ifMatch) ?? .unguarded
-            case .absent: .ifNoneMatchAny
-            case .blind: .unguarded
-            }
-        send(key, ownContent(change), guarding, &turn)
+        send(key, ownContent(change), Self.guarding(change), &turn)
+    }
+
+    /// The precondition of a request on the base.
+    private static func guarding(_ change: Change) -> WriteGuard {
+        switch (change.draft.edit, change.draft.base) {
+        case (.post, _), (_, .blind): .unguarded
+        case (_, .version(let version)): guarding(version)
+        case (_, .absent): .ifNoneMatchAny
+        }
     }
 
     private func needsLook(_ change: Change, _ now: Timestamp) -> Bool {

@@ -1,0 +1,36 @@
+import Primitives
+import Testing
+
+@testable import Outbox
+
+/// The cases that a review of the machine has found, each named after the broken promise.
+struct OverlookedCasesTests {
+    private let shell = Shell()
+
+    // MARK: - POSTs
+
+    @Test("A POST that a decision repeats keeps its Idempotency-Key and has no precondition", arguments: [404, 410])
+    func repeatedPostWithKey(_ status: Int) throws {
+        let id = shell.accept(try .post("x", key: "k"))
+        let key = try #require(shell.sends.first?.idempotencyKey)
+        try shell.answer(status)
+        #expect(shell.state(id) == .conflict && shell.problem(id) == .deleted)
+        shell.step(.resolve(id, .ours))
+        #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.sends.map(\.idempotencyKey) == [key])
+        // The repetition after a lost answer needs the key.
+        shell.loseAnswer()
+        shell.sleep()
+        #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.sends.map(\.idempotencyKey) == [key])
+    }
+
+    @Test("A POST that an earlier process has stored as a creation keeps its Idempotency-Key, too")
+    func storedPostWithKey() throws {
+        let id = shell.accept(try .post("x", key: "k"))
+        let key = try #require(shell.sends.first?.idempotencyKey)
+        try shell.answer(429)
+        shell.rows[id]!.draft.base = .absent
+        shell.kill()
+        shell.sleep()
+        #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.sends.map(\.idempotencyKey) == [key])
+    }
+}
