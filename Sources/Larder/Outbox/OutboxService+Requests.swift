@@ -75,12 +75,15 @@ extension OutboxService {
         report(.sendFailed(flight, isSent ? .unknown : .notSent))
     }
 
+    private static func fields(_ fields: [ChangeField]) -> HTTPFields {
+        HTTPFields(
+            fields.compactMap { field in
+                HTTPField.Name(field.name).map { HTTPField(name: $0, value: field.value) }
+            })
+    }
+
     private static func fields(of order: SendOrder) -> HTTPFields {
-        var fields = HTTPFields()
-        for field in order.fields {
-            guard let name = HTTPField.Name(field.name) else { continue }
-            fields.append(HTTPField(name: name, value: field.value))
-        }
+        var fields = fields(order.fields)
         switch order.content {
         case .mergePatch: fields[.contentType] = "application/merge-patch+json"
         case .jsonPatch: fields[.contentType] = "application/json-patch+json"
@@ -123,14 +126,16 @@ extension OutboxService {
             return report(.readAnswered(order.flight, ReadAnswer(withoutBody: 401, now: now)))
         }
         var request = request(order.url, secrets, tools)
+        request.fields.append(contentsOf: Self.fields(order.fields))
         // Caches on the way must not answer. A decoded body would not be the version that its strong tag names.
         request.fields[.cacheControl] = "no-cache"
         request.fields[.acceptEncoding] = "identity"
         request.decodesContent = false
         request.sizeLimit = self.tools.entryLimit
-        // Only the URL of the change itself names the resource in the cache, not the URL of a redirect.
+        // Only the URL of the change itself names the resource in the cache, not the URL of a redirect. An answer to
+        // other fields belongs to another key.
         let canonical = (try? CanonicalURL(order.url))?.string
-        let isOwn = canonical.map { CacheKey.url(canonical: $0).text } == order.key
+        let isOwn = order.fields.isEmpty && canonical.map { CacheKey.url(canonical: $0).text } == order.key
         let reservation =
             isOwn ? canonical.map { tools.cache.reserve(.url(canonical: $0), kind: .download, url: $0) } : nil
         let exchange = OutboxExchange(
@@ -200,10 +205,7 @@ extension OutboxService {
         var request = OriginRequest(url: url)
         request.followsRedirects = false
         request.addressPolicy = tools.options.addressPolicy
-        for field in secrets {
-            guard let name = HTTPField.Name(field.name) else { continue }
-            request.fields.append(HTTPField(name: name, value: field.value))
-        }
+        request.fields.append(contentsOf: Self.fields(secrets))
         return request
     }
 

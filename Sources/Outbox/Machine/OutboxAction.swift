@@ -53,6 +53,9 @@ package struct ReadOrder: Hashable, Sendable {
     package var namespace: String
     package var url: String
     package var key: String
+    /// The change's own fields, by which the origin may tell resources, tenants or representations apart. Empty for a
+    /// confirmation, because readers of the cache get the version of a GET without them.
+    package var fields: [ChangeField]
     package var credential: String?
 }
 

@@ -82,7 +82,7 @@ extension OutboxMachine {
         return ReadOrder(
             flight: Flight(change: change.id, number: lanes[key]!.flight), purpose: purpose,
             namespace: change.draft.namespace, url: url, key: change.draft.target.key,
-            credential: change.draft.credential)
+            fields: purpose == .look ? change.draft.fieldsOfLook : [], credential: change.draft.credential)
     }
 
     // MARK: - Answers of a GET

@@ -68,6 +68,9 @@ package struct ChangeDraft: Hashable, Sendable {
         self.base = base
     }
 
+    /// The fields of a GET that compares the resource with the base.
+    package var fieldsOfLook: [ChangeField] { fields.filter { !$0.isAboutRequest } }
+
     /// The name of the lane in which the change keeps its order.
     package var laneName: String { lane ?? target.canonicalURL }
 
@@ -124,6 +127,18 @@ extension ChangeField {
     fileprivate var isReserved: Bool {
         let name = name.lowercased()
         return name.hasPrefix("if-") || Self.reserved.contains(name)
+    }
+
+    /// The fields that change the request itself: preferences (RFC 7240), and other methods, by which a GET could have
+    /// an effect.
+    private static let requestFields: Set<String> = [
+        "prefer", "x-http-method", "x-http-method-override", "x-method-override",
+    ]
+
+    /// Whether the field describes the request of the change or its content, and not the resource.
+    fileprivate var isAboutRequest: Bool {
+        let name = name.lowercased()
+        return name.hasPrefix("content-") || name.hasPrefix("if-") || Self.requestFields.contains(name)
     }
 
     /// A token (RFC 9110 §5.6.2), and a value without control characters except the tab.

@@ -33,4 +33,19 @@ struct OverlookedCasesTests {
         shell.sleep()
         #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.sends.map(\.idempotencyKey) == [key])
     }
+
+    // MARK: - Fields
+
+    @Test("A look has the fields of the change, without those of its content; the read for other readers has none")
+    func fieldsOfLook() throws {
+        let names = [
+            "X-Tenant", "content-type", "Content-Language", "Prefer", "X-HTTP-Method-Override", "Accept",
+        ]
+        shell.accept(try .delete("a=1", etag: nil).with { $0.fields = names.map { ChangeField($0, "v") } })
+        #expect(shell.reads.map { $0.fields.map(\.name) } == [["X-Tenant", "Accept"]])
+        shell.read(200, "a=1")
+        #expect(shell.sends.map { $0.fields.map(\.name) } == [names])
+        try shell.answer(204)
+        #expect(shell.reads.map(\.purpose) == [.confirmation] && shell.reads.map(\.fields) == [[]])
+    }
 }

@@ -141,13 +141,16 @@ final class Shell {
     // MARK: - Answers
 
     /// Answers the oldest GET. The resource was last changed long ago unless `modified` is given.
-    func read(_ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil) {
+    func read(
+        _ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil, location: String? = nil
+    ) {
         let order = reads.removeFirst()
         let bytes = Array(body.utf8)
         let mark = ReadMark(
             etag: etag, lastModified: modified ?? now - .seconds(3600), date: now, digest: BodyDigest(of: bytes),
             received: now)
-        step(.readAnswered(order.flight, ReadAnswer(status: status, body: bytes, mark: mark)))
+        let target = location.flatMap { try? CanonicalURL($0) }
+        step(.readAnswered(order.flight, ReadAnswer(status: status, body: bytes, mark: mark, location: target)))
     }
 
     /// Answers the oldest request of a change.
@@ -177,8 +180,10 @@ extension ChangeDraft {
             ours: Array(ours.utf8), base: version.map(Base.version) ?? .absent)
     }
 
-    static func delete(_ base: String, at url: String = "https://origin.example/a") throws -> ChangeDraft {
-        var draft = try put("", on: base, at: url)
+    static func delete(
+        _ base: String, at url: String = "https://origin.example/a", etag: String? = "\"1\""
+    ) throws -> ChangeDraft {
+        var draft = try put("", on: base, at: url, etag: etag)
         draft.method = "DELETE"
         draft.edit = .delete
         draft.ours = nil

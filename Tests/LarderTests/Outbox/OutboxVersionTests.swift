@@ -1,0 +1,45 @@
+import DiskCache
+import HTTPTypes
+import Outbox
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("The outbox and the versions of a resource")
+struct OutboxVersionTests {
+    // MARK: - Looks
+
+    @Test("A look has the fields of the change, so that a resource which needs them does not count as deleted")
+    func fieldsOfLook() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let tenant = try #require(HTTPField.Name("X-Tenant"))
+            document.change { $0.neededField = HTTPField(name: tenant, value: "ada") }
+            var request = ChangeRequest(url: try CanonicalURL(document.url), content: .none)
+            request.base = .seen(Array(#"{"a":1}"#.utf8), etag: nil)
+            request.fields = [tenant: "ada", .contentType: "text/plain"]
+            request.fields[HTTPField.Name("Prefer")!] = "respond-async"
+            let change = try await outbox.accept(request)
+            _ = try await outbox.wait(for: .done, of: change)
+            #expect(document.requests("DELETE").count == 1 && document.body == nil)
+            let look = try #require(document.requests("GET").first)
+            #expect(look["X-Tenant"] == "ada" && look["Content-Type"] == nil && look["Prefer"] == nil)
+            #expect(look["Cache-Control"] == "no-cache" && look["Accept-Encoding"] == "identity")
+        }
+    }
+
+    @Test("The answer to a look with fields of the change is not the version that other readers get")
+    func storedLook() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let tenant = try #require(HTTPField.Name("X-Tenant"))
+            document.change { $0.neededField = HTTPField(name: tenant, value: "ada") }
+            var request = try TestOutbox.request(#"{"a":2}"#, to: document, seen: #"{"a":0}"#)
+            request.fields[tenant] = "ada"
+            _ = try await outbox.wait(for: .conflict, of: try await outbox.accept(request))
+            #expect(try await outbox.cached(document) == nil)
+        }
+    }
+}
