@@ -53,8 +53,19 @@ struct Lane: Sendable {
 
     /// A remote version that shows the effect of the confirmed head.
     struct Shown: Equatable, Sendable {
-        var etag: String?
-        var digest: BodyDigest
+        let digest: BodyDigest
+        /// The tag of the version if the tag is a digest of its body.
+        let digestTag: Validator?
+
+        /// - Parameter body: as in ``Validator/isDigest(of:_:)``.
+        init(etag: String?, digest: BodyDigest, body: [UInt8]?) {
+            self.digest = digest
+            digestTag = etag.flatMap(Validator.init(strong:)).flatMap { $0.isDigest(of: body, digest) ? $0 : nil }
+        }
+
+        init(_ answer: ReadAnswer) {
+            self.init(etag: answer.mark.etag, digest: answer.mark.digest, body: answer.body)
+        }
     }
 
     var queue: [Slot] = []

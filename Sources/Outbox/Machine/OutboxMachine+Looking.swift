@@ -152,7 +152,7 @@ extension OutboxMachine {
         let digest = answer.mark.digest
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest { return finish(key, change, &turn) }
         let soundness = Soundness(
-            of: answer.mark, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
+            of: answer.mark, body: answer.body, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
         var version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
         switch soundness {
         case .sound(let validator): version.validator = validator

@@ -147,7 +147,7 @@ extension OutboxMachine {
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
             retryLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
         case .present:
-            finishConfirmed(key, change, Lane.Shown(etag: answer.mark.etag, digest: answer.mark.digest), &turn)
+            finishConfirmed(key, change, Lane.Shown(answer), &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else { return finish(key, change, &turn) }
             turn.actions.append(.read(readOrder(key, url, .confirmation)))
@@ -163,7 +163,7 @@ extension OutboxMachine {
         for lane in confirmed where lane.namespace == namespace {
             guard let head = lanes[lane]?.head, head.summary.target.key == key, ticket >= lanes[lane]!.confirmedTicket
             else { continue }
-            let shown = Lane.Shown(etag: etag, digest: digest)
+            let shown = Lane.Shown(etag: etag, digest: digest, body: nil)
             switch lanes[lane]!.phase {
             case .confirming:
                 if let change = lanes[lane]!.change { finishConfirmed(lane, change, shown, &turn) }
@@ -182,13 +182,12 @@ extension OutboxMachine {
         finish(key, change, &turn)
     }
 
-    /// A tag that is a digest names only the version that the request has made. If the body of this version differs
-    /// from the sent body, then the origin has rewritten it, and the authors of later changes have seen ours. Any other
-    /// tag can also name a rival's version of the same second.
+    /// A tag that is a digest of the body names only the version that the request has made. If this body differs from
+    /// the sent body, then the origin has rewritten it, and the authors of later changes have seen ours. Any other tag
+    /// can also name a rival's version of the same second.
     func noteRewrite(_ key: LaneKey, _ change: Change, _ shown: Lane.Shown, _ turn: inout Turn) {
         guard let ours = change.draft.ours.map(BodyDigest.init(of:)), let lane = lanes[key], lane.sentDigest == ours,
-            ours != shown.digest, change.draft.edit != .post, let tag = lane.confirmedTag, tag.isDigest,
-            tag.etag == shown.etag
+            ours != shown.digest, change.draft.edit != .post, let tag = lane.confirmedTag, tag == shown.digestTag
         else { return }
         turn.actions.append(
             .noteRewrite(

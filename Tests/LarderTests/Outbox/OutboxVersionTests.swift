@@ -42,4 +42,16 @@ struct OutboxVersionTests {
             #expect(try await outbox.cached(document) == nil)
         }
     }
+
+    @Test("A tag of 32 digits that is no digest of the seen body is not trusted, and a rival's edit is kept")
+    func tagOfDigits() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1,"b":1}"#)
+            document.change { $0.tag = "\"" + String(repeating: "0f", count: 16) + "\"" }
+            let request = try TestOutbox.request(#"{"a":2,"b":1}"#, to: document, seen: #"{"a":1,"b":1}"#)
+            document.write(#"{"a":1,"b":3}"#)
+            _ = try await outbox.wait(for: .done, of: try await outbox.accept(request))
+            #expect(document.body == #"{"a":2,"b":3}"#)
+        }
+    }
 }

@@ -135,8 +135,8 @@ final class OutboxSimulation {
         else { return }
         if pending.isEmpty, seen != nil {
             // The cache knows the tag as the look would find it.
-            let mark = origin.get(url, at: shell.now).mark
-            if case .sound(let validator) = Soundness(of: mark) {
+            let answer = origin.get(url, at: shell.now)
+            if case .sound(let validator) = Soundness(of: answer.mark, body: answer.body) {
                 draft.base = .version(ResourceVersion(body: seen!, validator: validator))
             }
         }

@@ -48,4 +48,28 @@ struct OverlookedCasesTests {
         try shell.answer(204)
         #expect(shell.reads.map(\.purpose) == [.confirmation] && shell.reads.map(\.fields) == [[]])
     }
+
+    // MARK: - Tags
+
+    @Test("A tag in the form of a digest is read again, because a rival may share it within a second")
+    func digitsOfSecond() throws {
+        let tag = "\"" + String(repeating: "0f", count: 20) + "\""
+        shell.accept(try .put("a=2&b=1", on: "a=1&b=1", etag: nil))
+        let modified = shell.now
+        shell.read(200, "a=1&b=1", etag: tag, modified: modified)
+        #expect(shell.sends.isEmpty)
+        shell.sleep()
+        shell.read(200, "a=1&b=5", etag: tag, modified: modified)
+        #expect(shell.sends.map(\.content) == [.body(Array("a=2&b=5".utf8))])
+    }
+
+    @Test("A rival's version under a tag with the form of a digest is no rewriting of the origin")
+    func rivalUnderDigits() throws {
+        let tag = "\"" + String(repeating: "0f", count: 20) + "\""
+        shell.accept(try .put("a=2&b=1", on: "a=1&b=1"))
+        shell.accept(try .put("a=3&b=1", on: "a=2&b=1", etag: nil).with { $0.onConflict = .hold })
+        try shell.answer(201, etag: tag)
+        for _ in 0..<2 { shell.read(200, "a=2&b=9", etag: tag) }
+        #expect(shell.sends.isEmpty && shell.state(2) == .conflict)
+    }
 }

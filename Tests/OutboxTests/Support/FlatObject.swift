@@ -16,6 +16,9 @@ struct FlatObject: Hashable {
         Array(members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&").utf8)
     }
 
+    /// An entity tag that is a digest of a body.
+    static func digestTag(_ body: String) -> String { "\"\(BodyDigest(of: Array(body.utf8)).hex)\"" }
+
     func setting(_ name: String, _ value: String) -> FlatObject {
         var copy = self
         copy.members[name] = value

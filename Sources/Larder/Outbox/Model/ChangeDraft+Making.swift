@@ -20,16 +20,16 @@ struct CachedVersion: Sendable {
         guard let digest = BodyDigest(bytes: entry.digest) else { return nil }
         var body: [UInt8]?
         if self.body.length <= Int64(limit) { body = try self.body.bytes().withUnsafeBytes(Array.init) }
-        return ResourceVersion(body: body, digest: digest, validator: validator(digest))
+        return ResourceVersion(body: body, digest: digest, validator: validator(digest, body))
     }
 
     /// The entry does not have the `Date` of the answer. The end of the download stands for it, less a minute, because
     /// clocks differ. Without a sound tag, a GET looks before the change is sent.
-    private func validator(_ digest: BodyDigest) -> Validator? {
+    private func validator(_ digest: BodyDigest, _ body: [UInt8]?) -> Validator? {
         let received = (entry.downloadEndDate ?? entry.createdDate) - .seconds(60)
         let modified = entry.lastModified.flatMap { Timestamp(httpDate: $0, now: received) }
         let mark = ReadMark(etag: entry.etag, lastModified: modified, date: nil, digest: digest, received: received)
-        if case .sound(let validator) = Soundness(of: mark) { return validator }
+        if case .sound(let validator) = Soundness(of: mark, body: body) { return validator }
         return nil
     }
 }
@@ -78,9 +78,12 @@ extension ChangeRequest {
         case .absent: return .absent
         case .seen(let body, let etag):
             // The author's tag may be younger than the second in which the origin made it, so a GET looks first, unless
-            // the tag is a digest.
-            let validator = etag.flatMap(Validator.init(strong:))
-            return .version(ResourceVersion(body: body, validator: validator?.isDigest == true ? validator : nil))
+            // the tag is a digest of the body.
+            var version = ResourceVersion(body: body, validator: nil)
+            if let validator = etag.flatMap(Validator.init(strong:)), validator.isDigest(of: body, version.digest) {
+                version.validator = validator
+            }
+            return .version(version)
         case .current where method == "POST": return .blind
         case .current, .tagged:
             var tag: String?
