@@ -91,6 +91,8 @@ struct Lane: Sendable {
     var sentDigest: BodyDigest?
     var confirmedTag: Validator?
     var confirmedTicket: UInt64 = 0
+    /// The date of this process's first read after the confirmation.
+    var confirmedSince: Timestamp?
     /// The version that the cache stored while the head was busy with its row.
     var shown: Shown?
     /// Whether the credential changed while a request with the earlier one was under way.

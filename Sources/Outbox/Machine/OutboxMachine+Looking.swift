@@ -99,10 +99,14 @@ extension OutboxMachine {
 
     mutating func readFailed(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight) else { return }
+        let problem = ChangeProblem(.unreachable)
         switch lanes[key]!.phase {
-        case .looking, .confirming:
+        case .looking:
             noteFailure(key, &turn)
-            lookLater(key, lanes[key]!.change!, ChangeProblem(.unreachable), nil, &turn)
+            lookLater(key, lanes[key]!.change!, problem, nil, &turn)
+        case .confirming:
+            noteFailure(key, &turn)
+            confirmLater(key, lanes[key]!.change!, problem, nil, &turn)
         case .idle, .loading, .merging, .committing, .sending: break
         }
     }
@@ -129,7 +133,7 @@ extension OutboxMachine {
     private mutating func lookLater(
         _ key: LaneKey, _ change: Change, _ problem: ChangeProblem, _ retryAfter: Duration?, _ turn: inout Turn
     ) {
-        if change.state != .confirmed, change.isExpired(turn.now) {
+        if change.isExpired(turn.now) {
             return hold(key, change, .expired, problem, &turn)
         }
         retryLater(key, change, problem, retryAfter, &turn)

@@ -78,9 +78,11 @@ extension OutboxMachine {
 
     private mutating func applied(_ key: LaneKey, _ change: Change, _ answer: SendAnswer, _ turn: inout Turn) {
         var change = change
-        change.state = .confirmed
         change.problem = nil
         change.mayBeApplied = false
+        // No GET shows the effect of a POST.
+        if change.draft.edit == .post { return finish(key, change, &turn) }
+        change.state = .confirmed
         ticket += 1
         lanes[key]!.failures = 0
         lanes[key]!.confirmedTicket = ticket
@@ -133,11 +135,25 @@ extension OutboxMachine {
     // MARK: - The read after a confirmation
 
     mutating func confirm(_ key: LaneKey, _ turn: inout Turn) {
-        if let shown = lanes[key]!.shown { return finishConfirmed(key, lanes[key]!.change!, shown, &turn) }
+        let change = lanes[key]!.change!
+        if let shown = lanes[key]!.shown { return finishConfirmed(key, change, shown, &turn) }
+        if change.draft.edit == .post { return finish(key, change, &turn) }
+        // The clock may have gone back.
+        lanes[key]!.confirmedSince = min(lanes[key]!.confirmedSince ?? turn.now, turn.now)
         if waitsForPause(key, turn.now) { return }
         lanes[key]!.phase = .confirming
         lanes[key]!.hops = 0
-        turn.actions.append(.read(readOrder(key, lanes[key]!.change!.draft.target.url, .confirmation)))
+        turn.actions.append(.read(readOrder(key, change.draft.target.url, .confirmation)))
+    }
+
+    /// Waits for the next read. A change that no GET shows must not stop its lane for ever, so this process gives up
+    /// after some time.
+    mutating func confirmLater(
+        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem, _ retryAfter: Duration?, _ turn: inout Turn
+    ) {
+        let patience = lanes[key]!.queue.count > 1 ? Self.patienceOfLane : Self.patience
+        if let start = lanes[key]!.confirmedSince, turn.now - start >= patience { return finish(key, change, &turn) }
+        retryLater(key, change, problem, retryAfter, &turn)
     }
 
     mutating func confirmationRead(_ key: LaneKey, _ answer: ReadAnswer, _ turn: inout Turn) {
@@ -145,7 +161,7 @@ extension OutboxMachine {
         switch ReadMeaning(status: answer.status) {
         case .later:
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
-            retryLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
+            confirmLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
         case .present:
             finishConfirmed(key, change, Lane.Shown(answer), &turn)
         case .redirect:

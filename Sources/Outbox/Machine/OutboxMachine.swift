@@ -32,6 +32,11 @@ package struct OutboxMachine: Sendable {
     static let hopLimit = 5
     /// The refusals in a row that lead to a look at once. Later looks wait.
     static let promptRefusals = 2
+    /// The time after the first read of a confirmed change from which a failing read is the last. Until then, readers
+    /// see the change. The origin may be away for a night.
+    static let patience: Duration = .seconds(86_400)
+    /// As ``patience``, for a change that others wait for: about ten reads.
+    static let patienceOfLane: Duration = .seconds(600)
 
     var limits: OutboxLimits
     var lanes: [LaneKey: Lane] = [:]

@@ -9,6 +9,26 @@ import Testing
 
 @Suite("The outbox and the versions of a resource")
 struct OutboxVersionTests {
+    private func key(_ document: TestDocument) throws -> String {
+        CacheKey.url(canonical: try CanonicalURL(document.url).string).text
+    }
+
+    /// Stores the document in the cache as a fresh version.
+    private func store(_ document: TestDocument, pinned: Bool = false, in outbox: TestOutbox) async throws {
+        let body = try #require(document.body)
+        var metadata = EntryMetadata(ttl: .seconds(3600))
+        (metadata.contentType, metadata.pinned) = ("application/json", pinned)
+        let reservation = outbox.cache.reserve(
+            .url(canonical: try CanonicalURL(document.url).string), kind: .download, url: document.url)
+        try reservation.receive(Array(body.utf8))
+        let stored: Result<PublishOutcome, DiskCacheError> = await withCheckedContinuation { continuation in
+            reservation.publish(metadata) { continuation.resume(returning: $0) }
+        }
+        _ = try stored.get()
+        let entry = try #require(try await outbox.cache.stored(try key(document))?.entry)
+        #expect(entry.isFresh(at: outbox.clock.now()))
+    }
+
     // MARK: - Looks
 
     @Test("A look has the fields of the change, so that a resource which needs them does not count as deleted")
@@ -52,6 +72,22 @@ struct OutboxVersionTests {
             document.write(#"{"a":1,"b":3}"#)
             _ = try await outbox.wait(for: .done, of: try await outbox.accept(request))
             #expect(document.body == #"{"a":2,"b":3}"#)
+        }
+    }
+
+    // MARK: - Versions in the cache
+
+    @Test("A POST makes the version of its URL stale, and is done with the answer")
+    func post() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, in: outbox)
+            var request = ChangeRequest(url: try CanonicalURL(document.url), content: .body([0x31], type: nil))
+            request.method = "POST"
+            _ = try await outbox.wait(for: .done, of: try await outbox.accept(request))
+            #expect(document.origin.requests.map(\.method) == ["POST"])
+            let entry = try #require(try await outbox.cache.stored(try key(document))?.entry)
+            #expect(!entry.isFresh(at: outbox.clock.now()))
         }
     }
 }

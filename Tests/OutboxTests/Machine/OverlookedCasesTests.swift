@@ -72,4 +72,61 @@ struct OverlookedCasesTests {
         for _ in 0..<2 { shell.read(200, "a=2&b=9", etag: tag) }
         #expect(shell.sends.isEmpty && shell.state(2) == .conflict)
     }
+
+    // MARK: - Reads after a confirmation
+
+    @Test("A POST ends with its 2xx, because no GET shows its effect", arguments: [200, 201, 204])
+    func confirmedPost(_ status: Int) throws {
+        let id = shell.accept(try .post("x"))
+        try shell.answer(status)
+        #expect(shell.state(id) == .done && shell.reads.isEmpty && !shell.rows[id]!.mayBeApplied)
+    }
+
+    @Test("A POST that an earlier process has left confirmed ends without a GET")
+    func storedConfirmedPost() throws {
+        let id = shell.accept(try .post("x"))
+        shell.rows[id]!.state = .confirmed
+        shell.kill()
+        #expect(shell.state(id) == .done && shell.reads.isEmpty && shell.sends.isEmpty)
+    }
+
+    /// Fails every GET after the confirmation until the change ends, for at most three days. Returns the time.
+    private func failReads(of id: Change.ID, isAnswered: Bool) -> Duration {
+        let start = shell.now
+        while shell.state(id) == .confirmed, shell.now - start < .seconds(3 * 86_400) {
+            guard let order = shell.reads.first else {
+                shell.sleep()
+                continue
+            }
+            if isAnswered {
+                shell.read(503)
+            } else {
+                shell.reads.removeFirst()
+                shell.step(.readFailed(order.flight))
+            }
+        }
+        return shell.now - start
+    }
+
+    @Test("A confirmed change that no GET shows stops its lane for some minutes only", arguments: [true, false])
+    func unreadableHead(_ isAnswered: Bool) throws {
+        let first = shell.accept(try .put("a=2", on: "a=1"))
+        let second = shell.accept(try .put("a=3", on: "a=2", etag: nil))
+        try shell.answer(204)
+        let time = failReads(of: first, isAnswered: isAnswered)
+        #expect(time >= .seconds(600) && time <= .seconds(1800), "\(time)")
+        #expect(shell.state(first) == .done && shell.dropped == [first])
+        for _ in 0..<9 where shell.reads.isEmpty { shell.sleep() }
+        shell.read(200, "a=2", etag: "\"2\"")
+        #expect(shell.sends.map(\.guarding) == [strong("\"2\"")] && shell.state(second) == .sending)
+    }
+
+    @Test("A confirmed change that no GET shows and no change waits for stays in the view for a day")
+    func unreadableChange() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1"))
+        try shell.answer(204)
+        let time = failReads(of: id, isAnswered: true)
+        #expect(time >= .seconds(86_400) && time <= .seconds(86_400 + 1800), "\(time)")
+        #expect(shell.state(id) == .done && shell.dropped == [id])
+    }
 }
