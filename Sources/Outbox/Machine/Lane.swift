@@ -101,7 +101,7 @@ struct Lane: Sendable {
     var head: Slot? { queue.first }
 
     /// Whether the origin may have seen the head.
-    var isSent: Bool { head.map { $0.summary.attempts > 0 || $0.summary.state != .pending } ?? false }
+    var isSent: Bool { head?.summary.isSent ?? false }
 
     /// Begins the history of another head.
     mutating func forget() {

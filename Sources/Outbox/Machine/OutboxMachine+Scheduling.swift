@@ -32,7 +32,14 @@ extension OutboxMachine {
         // finds out whether the credential is good by now.
         if summary.state == .blocked, summary.credential != nil { summary.state = .pending }
         add(summary, &turn)
-        if summary.state == .confirmed, let key = laneOf[summary.id] { confirmed.insert(key) }
+        guard let key = laneOf[summary.id] else { return }
+        if summary.state == .confirmed { confirmed.insert(key) }
+        // The outcome is unknown from now on, also while the origin wants no requests, so that callers can decide. The
+        // change had a place at the host in the last process.
+        let origin = summary.target.origin
+        if summary.state == .sending, lanes[key]!.head?.id == summary.id, hosts[origin]!.hasPlace {
+            start(key, origin, &turn)
+        }
     }
 
     /// Takes a pause that an earlier process has noted.
@@ -117,7 +124,7 @@ extension OutboxMachine {
             if let date = host.notBefore {
                 // A probe's end is an event.
                 if host.flights == 0 { dates.append(max(item.due, date)) }
-            } else if host.flights < HostState.flightLimit {
+            } else if host.hasPlace {
                 dates.append(item.due)
             }
         }

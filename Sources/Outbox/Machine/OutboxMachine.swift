@@ -79,7 +79,8 @@ package struct OutboxMachine: Sendable {
             // Past events with dates in the future show that the clock has gone back. Then no row tells the rest of its
             // pause.
             let isBehind = pauses.contains { $0.start > now } || summaries.contains { $0.created > now }
-            for var summary in summaries.sorted(by: { $0.id < $1.id }) {
+            // A change that has been sent stays the first of its lane, also if an earlier one was reported later.
+            for var summary in summaries.sorted(by: { ($0.isSent ? 0 : 1, $0.id) < ($1.isSent ? 0 : 1, $1.id) }) {
                 if isBehind { summary.nextAttempt = nil }
                 restore(summary, &turn)
             }

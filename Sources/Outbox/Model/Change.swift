@@ -92,4 +92,7 @@ package struct ChangeSummary: Hashable, Sendable, Identifiable {
     package var mayBeApplied: Bool
     package var isUnguarded: Bool
     package var byteCount: Int
+
+    /// Whether the origin may have seen the change.
+    var isSent: Bool { attempts > 0 || state != .pending }
 }

@@ -129,4 +129,36 @@ struct OverlookedCasesTests {
         #expect(time >= .seconds(86_400) && time <= .seconds(86_400 + 1800), "\(time)")
         #expect(shell.state(id) == .done && shell.dropped == [id])
     }
+
+    // MARK: - Starts
+
+    @Test("A start knows requests under way as unknown outcomes, also while the origin wants no requests")
+    func startInPause() throws {
+        let put = shell.accept(try .put("a=2", on: "a=1"))
+        let post = shell.accept(try .post("x"))
+        let third = shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/c"))
+        #expect(shell.sends.count == 2)
+        shell.pauses["https://origin.example"] = HostPause(
+            origin: "https://origin.example", start: shell.now, end: shell.now + .seconds(3600))
+        shell.kill()
+        #expect(shell.state(put) == .pending && shell.rows[put]!.mayBeApplied && shell.state(post) == .uncertain)
+        #expect(shell.reads.isEmpty && shell.sends.isEmpty && shell.machine.flightCount == 0)
+        shell.step(.cancel(put))
+        shell.step(.resolve(post, .theirs))
+        #expect(shell.state(put) == .cancelled && shell.state(post) == .cancelled && shell.refusals.isEmpty)
+        shell.sleep()
+        #expect(shell.reads.map(\.flight.change) == [third])
+    }
+
+    @Test("A request under way at the end of a process keeps its place before a change that was reported late")
+    func startAfterLateReport() throws {
+        let second = Change(id: 2, draft: try .put("a=3", on: "a=2"), created: shell.now)
+        let first = Change(id: 1, draft: try .put("a=2", on: "a=1"), created: shell.now)
+        (shell.rows[1], shell.rows[2]) = (first, second)
+        shell.step(.accepted(second.summary))
+        shell.step(.accepted(first.summary))
+        #expect(shell.state(2) == .sending)
+        shell.kill()
+        #expect(shell.state(2) == .pending && shell.reads.map(\.flight.change) == [2] && shell.sends.isEmpty)
+    }
 }
