@@ -54,7 +54,8 @@ extension OutboxService {
                     order.flight, SendAnswer(answer.head, to: order.url, now: tools.clock.now()))
                 let isGone = order.method == "DELETE" && [404, 410].contains(answer.head.status)
                 guard (200..<300).contains(answer.head.status) || isGone else { return report(event) }
-                invalidate(order.url, removing: order.method == "DELETE", tools.cache) { [self] in report(event) }
+                let invalidation: Invalidation = order.method == "DELETE" ? .remove : .outdate
+                invalidate(order.url, invalidation, tools.cache) { [self] in report(event) }
             }
         }
         transfers[order.flight] = Transfer(order.namespace, client.fetch(request, receiver: exchange))
@@ -101,12 +102,21 @@ extension OutboxService {
     /// draft-ietf-httpapi-idempotency-key-header, a string of RFC 9651.
     private static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 
-    /// Makes the held versions of a resource stale when the origin has changed it (RFC 9111 §4.4). The versions that
-    /// downloads are still receiving are not kept. `removing`: the origin does not have the resource any more, by the
-    /// caller's own wish. Readers must not find an older version after the change has left the outbox, so `then` comes
-    /// last.
+    /// The end of the version in the cache of a resource that has changed (RFC 9111 §4.4).
+    enum Invalidation {
+        /// The version becomes stale.
+        case outdate
+        /// As ``remove``, but a pinned version, and one that a subscription holds, only becomes stale.
+        case removeUnlessKept
+        /// The origin does not have the resource any more, by the caller's own wish.
+        case remove
+    }
+
+    /// Makes the versions of a resource stale, or removes them, when the origin has changed it. The versions that
+    /// downloads are still receiving are not kept. Readers must not find an older version after the change has left the
+    /// outbox, so `then` comes last.
     func invalidate(
-        _ url: String, removing: Bool, _ cache: DiskCache, then: @escaping @Sendable () -> Void
+        _ url: String, _ invalidation: Invalidation, _ cache: DiskCache, then: @escaping @Sendable () -> Void
     ) {
         guard let canonical = try? CanonicalURL(url) else { return then() }
         let key = CacheKey.url(canonical: canonical.string).text
@@ -114,7 +124,15 @@ extension OutboxService {
         let rest: @Sendable () -> Void = {
             cache.remove(matching: [EntryFilter(url: url, kind: .response)]) { _ in then() }
         }
-        if removing { cache.remove(key) { _ in rest() } } else { cache.outdate(key) { _ in rest() } }
+        let outdate: @Sendable () -> Void = { cache.outdate(key) { _ in rest() } }
+        switch invalidation {
+        case .outdate: outdate()
+        case .remove: cache.remove(key) { _ in rest() }
+        case .removeUnlessKept:
+            cache.remove(key, condition: { $0?.isExempt != true }) { result in
+                if case .failure(.conditionFailed) = result { outdate() } else { rest() }
+            }
+        }
     }
 
     // MARK: - Reading a version
@@ -170,7 +188,7 @@ extension OutboxService {
         let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
         // Another writer has removed the resource. The held version stays for the callers that may have it stale.
         if [404, 410].contains(answer.head.status) {
-            return invalidate(order.url, removing: false, tools.cache) { [self] in
+            return invalidate(order.url, .outdate, tools.cache) { [self] in
                 report(.readAnswered(order.flight, read))
             }
         }
@@ -182,8 +200,10 @@ extension OutboxService {
         (metadata.downloadStartDate, metadata.downloadEndDate) = (start, now)
         // Readers must find the version before the change leaves the view.
         reservation.publish(metadata) { [self] stored in
+            var read = read
+            read.isStored = (try? stored.get()) != nil
             report(.readAnswered(order.flight, read))
-            guard (try? stored.get()) != nil else { return }
+            guard read.isStored else { return }
             report(
                 .stored(
                     namespace: order.namespace, key: order.key, ticket: ticket, etag: read.mark.etag, digest: digest))

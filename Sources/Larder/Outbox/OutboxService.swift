@@ -221,7 +221,7 @@ package final class OutboxService: @unchecked Sendable {
             }
         case .wake(let date): wake(at: date)
         case .publish(let summary): publish(summary)
-        case .dropFromView(let summary): dropFromView(summary)
+        case .dropFromView(let summary, let isShown): dropFromView(summary, isShown: isShown)
         case .noteRewrite(let note):
             do {
                 try store.note(note)

@@ -12,7 +12,8 @@ struct Lane: Sendable {
         case idle
         case loading
         case looking
-        case merging(ResourceVersion)
+        /// `isStored`: as ``ReadAnswer/isStored``.
+        case merging(ResourceVersion, isStored: Bool)
         /// The row is being written. `Then` follows when it is durable.
         case committing(Then)
         case sending(SendOrder)
@@ -95,6 +96,8 @@ struct Lane: Sendable {
     var confirmedSince: Timestamp?
     /// The version that the cache stored while the head was busy with its row.
     var shown: Shown?
+    /// Whether the version in the cache shows the effect of the head that ends.
+    var isShown = false
     /// Whether the credential changed while a request with the earlier one was under way.
     var hasNewCredential = false
 

@@ -112,8 +112,9 @@ package enum OutboxAction: Hashable, Sendable {
     case wake(Timestamp?)
     /// Tell listeners the new state, which is durable.
     case publish(ChangeSummary)
-    /// Answer readers without this change.
-    case dropFromView(ChangeSummary)
+    /// Answer readers without this change. `isShown`: the remote version in the cache shows its effect. Otherwise the
+    /// version is older than a change that is `done`, so the shell first removes it.
+    case dropFromView(ChangeSummary, isShown: Bool)
     /// Store ``Change/rewrittenBase`` in later changes with this base. A loss only leads to a needless conflict.
     case noteRewrite(RewriteNote)
     /// Store the pause of the origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only

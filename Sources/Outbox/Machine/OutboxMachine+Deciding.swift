@@ -229,11 +229,12 @@ extension OutboxMachine {
     mutating func decided(_ leader: Change.ID, _ turn: inout Turn) {
         guard let decision = decisions[leader], decision.isCommitting else { return }
         drop(decision: leader)
+        let isShown = if case .finish = decision.kind { true } else { false }
         for change in decision.rows {
             turn.actions.append(.publish(change.summary))
             guard let key = laneOf[change.id] else { continue }
             guard !change.state.isEnded else {
-                leave(change.id, change.summary, &turn)
+                leave(change.id, change.summary, isShown: isShown, &turn)
                 continue
             }
             guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }

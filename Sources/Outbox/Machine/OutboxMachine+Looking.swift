@@ -143,7 +143,7 @@ extension OutboxMachine {
     private func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
 
     private mutating func sawAbsence(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
-        if change.draft.edit == .delete { return finish(key, change, &turn) }
+        if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
         if isContradiction(key, .absent) { return clash(key, change, nil, .validatorRefused, &turn) }
         switch change.draft.base {
         case .absent: send(key, ownContent(change), .ifNoneMatchAny, &turn)
@@ -154,7 +154,9 @@ extension OutboxMachine {
 
     private mutating func sawVersion(_ key: LaneKey, _ change: Change, _ answer: ReadAnswer, _ turn: inout Turn) {
         let digest = answer.mark.digest
-        if let ours = change.draft.ours, BodyDigest(of: ours) == digest { return finish(key, change, &turn) }
+        if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
+            return finish(key, change, isShown: answer.isStored, &turn)
+        }
         let soundness = Soundness(
             of: answer.mark, body: answer.body, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
         var version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
@@ -183,7 +185,7 @@ extension OutboxMachine {
         else { return clash(key, change, version, .clash, &turn) }
         // A rewriting is no edit of a rival, so no person has to decide where it clashes.
         let prefersOurs = mergesRewriting || change.draft.onConflict == .ours
-        lanes[key]!.phase = .merging(version)
+        lanes[key]!.phase = .merging(version, isStored: answer.isStored)
         turn.actions.append(
             .merge(
                 MergeOrder(
@@ -206,12 +208,12 @@ extension OutboxMachine {
     // MARK: - Merges
 
     mutating func merged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
-        guard let key = lane(of: flight), case .merging(let version) = lanes[key]!.phase else {
+        guard let key = lane(of: flight), case .merging(let version, let isStored) = lanes[key]!.phase else {
             return decisionMerged(flight, result, &turn)
         }
         let change = lanes[key]!.change!
         switch result {
-        case .equalsTheirs: finish(key, change, &turn)
+        case .equalsTheirs: finish(key, change, isShown: isStored, &turn)
         case .clash where change.mergesRewriting(version.digest):
             send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash: clash(key, change, version, .clash, &turn)
@@ -261,7 +263,9 @@ extension OutboxMachine {
         commit(key, change, then: .rest, &turn)
     }
 
-    mutating func finish(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
+    /// - Parameter isShown: as in ``OutboxAction/dropFromView(_:isShown:)``.
+    mutating func finish(_ key: LaneKey, _ change: Change, isShown: Bool, _ turn: inout Turn) {
+        lanes[key]!.isShown = isShown
         hold(key, change, .done, nil, &turn)
     }
 }

@@ -38,7 +38,7 @@ extension OutboxMachine {
             change.attempts -= 1
             hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
         case .looking: hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
-        case .confirming: finish(key, change, &turn)
+        case .confirming: finish(key, change, isShown: false, &turn)
         case .idle, .loading, .merging, .committing: break
         }
     }
@@ -60,7 +60,7 @@ extension OutboxMachine {
             change.attempts -= 1
             block(key, change, answer.status, &turn)
         case .gone:
-            if change.draft.edit == .delete { return finish(key, change, &turn) }
+            if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
             clash(key, change, nil, .deleted, &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else {
@@ -81,7 +81,7 @@ extension OutboxMachine {
         change.problem = nil
         change.mayBeApplied = false
         // No GET shows the effect of a POST.
-        if change.draft.edit == .post { return finish(key, change, &turn) }
+        if change.draft.edit == .post { return finish(key, change, isShown: false, &turn) }
         change.state = .confirmed
         ticket += 1
         lanes[key]!.failures = 0
@@ -136,8 +136,8 @@ extension OutboxMachine {
 
     mutating func confirm(_ key: LaneKey, _ turn: inout Turn) {
         let change = lanes[key]!.change!
-        if let shown = lanes[key]!.shown { return finishConfirmed(key, change, shown, &turn) }
-        if change.draft.edit == .post { return finish(key, change, &turn) }
+        if let shown = lanes[key]!.shown { return finishConfirmed(key, change, shown, isStored: true, &turn) }
+        if change.draft.edit == .post { return finish(key, change, isShown: false, &turn) }
         // The clock may have gone back.
         lanes[key]!.confirmedSince = min(lanes[key]!.confirmedSince ?? turn.now, turn.now)
         if waitsForPause(key, turn.now) { return }
@@ -152,7 +152,9 @@ extension OutboxMachine {
         _ key: LaneKey, _ change: Change, _ problem: ChangeProblem, _ retryAfter: Duration?, _ turn: inout Turn
     ) {
         let patience = lanes[key]!.queue.count > 1 ? Self.patienceOfLane : Self.patience
-        if let start = lanes[key]!.confirmedSince, turn.now - start >= patience { return finish(key, change, &turn) }
+        if let start = lanes[key]!.confirmedSince, turn.now - start >= patience {
+            return finish(key, change, isShown: false, &turn)
+        }
         retryLater(key, change, problem, retryAfter, &turn)
     }
 
@@ -163,12 +165,12 @@ extension OutboxMachine {
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
             confirmLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
         case .present:
-            finishConfirmed(key, change, Lane.Shown(answer), &turn)
+            finishConfirmed(key, change, Lane.Shown(answer), isStored: answer.isStored, &turn)
         case .redirect:
-            guard let url = nextHop(key, answer.location) else { return finish(key, change, &turn) }
+            guard let url = nextHop(key, answer.location) else { return finish(key, change, isShown: false, &turn) }
             turn.actions.append(.read(readOrder(key, url, .confirmation)))
         // No later GET would show more.
-        case .absent, .credential, .unreadable: finish(key, change, &turn)
+        case .absent, .credential, .unreadable: finish(key, change, isShown: false, &turn)
         }
     }
 
@@ -182,7 +184,7 @@ extension OutboxMachine {
             let shown = Lane.Shown(etag: etag, digest: digest, body: nil)
             switch lanes[lane]!.phase {
             case .confirming:
-                if let change = lanes[lane]!.change { finishConfirmed(lane, change, shown, &turn) }
+                if let change = lanes[lane]!.change { finishConfirmed(lane, change, shown, isStored: true, &turn) }
             // The head waits for its next read, which may be a day away, and needs it no more.
             case .idle: decide(.finish(shown), [head.id], &turn)
             case .loading, .committing: lanes[lane]!.shown = shown
@@ -192,10 +194,10 @@ extension OutboxMachine {
     }
 
     private mutating func finishConfirmed(
-        _ key: LaneKey, _ change: Change, _ shown: Lane.Shown, _ turn: inout Turn
+        _ key: LaneKey, _ change: Change, _ shown: Lane.Shown, isStored: Bool, _ turn: inout Turn
     ) {
         noteRewrite(key, change, shown, &turn)
-        finish(key, change, &turn)
+        finish(key, change, isShown: isStored, &turn)
     }
 
     /// A tag that is a digest of the body names only the version that the request has made. If this body differs from

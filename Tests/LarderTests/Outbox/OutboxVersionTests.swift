@@ -77,6 +77,37 @@ struct OutboxVersionTests {
 
     // MARK: - Versions in the cache
 
+    @Test("A change with a version that may not be stored leaves no older version in the cache")
+    func privateVersion() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, in: outbox)
+            document.change { $0.secret = "Bearer right" }
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            var request = try TestOutbox.request(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            request.credential = "key"
+            _ = try await outbox.wait(for: .done, of: try await outbox.accept(request))
+            try await leavesView(document, in: outbox)
+            #expect(try await outbox.cached(document) == nil)
+        }
+    }
+
+    @Test("A pinned version stays, and is stale, when a newer one may not be stored")
+    func pinnedVersion() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, pinned: true, in: outbox)
+            document.change { $0.secret = "Bearer right" }
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            var request = try TestOutbox.request(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            request.credential = "key"
+            _ = try await outbox.wait(for: .done, of: try await outbox.accept(request))
+            try await leavesView(document, in: outbox)
+            let entry = try #require(try await outbox.cache.stored(try key(document))?.entry)
+            #expect(!entry.isFresh(at: outbox.clock.now()) && entry.pinned)
+        }
+    }
+
     @Test("A POST makes the version of its URL stale, and is done with the answer")
     func post() async throws {
         try await TestOutbox.withOne { outbox in
@@ -89,5 +120,10 @@ struct OutboxVersionTests {
             let entry = try #require(try await outbox.cache.stored(try key(document))?.entry)
             #expect(!entry.isFresh(at: outbox.clock.now()))
         }
+    }
+
+    private func leavesView(_ document: TestDocument, in outbox: TestOutbox) async throws {
+        let key = try key(document)
+        try await poll("the end of the change in the view") { !outbox.service.isPending(key, in: "default") }
     }
 }

@@ -130,6 +130,32 @@ struct OverlookedCasesTests {
         #expect(shell.state(id) == .done && shell.dropped == [id])
     }
 
+    @Test("The end of a change in the view tells whether the cache shows its effect", arguments: [true, false])
+    func unstored(_ isStored: Bool) throws {
+        let confirmed = shell.accept(try .put("a=2", on: "a=1"))
+        try shell.answer(204)
+        shell.read(200, "a=2", etag: "\"2\"", isStored: isStored)
+        let lost = shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/b"))
+        shell.loseAnswer()
+        shell.sleep()
+        shell.read(200, "a=2", etag: "\"2\"", isStored: isStored)
+        let merged = shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/c"))
+        try shell.answer(412)
+        shell.read(200, "a=2&b=1", etag: "\"2\"", isStored: isStored)
+        #expect(shell.dropped == [confirmed, lost, merged])
+        #expect(shell.shown == (isStored ? [confirmed, lost, merged] : []))
+    }
+
+    @Test("A DELETE that finds the resource absent, and a change that no GET shows, are not shown by the cache")
+    func unshown() throws {
+        let absent = shell.accept(try .delete("a=1", etag: nil))
+        shell.read(404)
+        let unreadable = shell.accept(try .put("a=2", on: "a=1"))
+        try shell.answer(204)
+        shell.read(405)
+        #expect(shell.dropped == [absent, unreadable] && shell.shown.isEmpty)
+    }
+
     // MARK: - Starts
 
     @Test("A start knows requests under way as unknown outcomes, also while the origin wants no requests")

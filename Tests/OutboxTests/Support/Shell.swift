@@ -13,6 +13,8 @@ final class Shell {
     var sends: [SendOrder] = []
     var published: [ChangeSummary] = []
     var dropped: [Change.ID] = []
+    /// The dropped changes with an effect that the version in the cache shows.
+    var shown: [Change.ID] = []
     var refusals: [Refusal] = []
     var merges: [MergeOrder] = []
     var pauses: [String: HostPause] = [:]
@@ -108,7 +110,9 @@ final class Shell {
             sends.append(order)
         case .wake(let date): wake = date
         case .publish(let summary): published.append(summary)
-        case .dropFromView(let summary): dropped.append(summary.id)
+        case .dropFromView(let summary, let isShown):
+            dropped.append(summary.id)
+            if isShown { shown.append(summary.id) }
         case .noteRewrite(let note):
             for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
                 rows[id]!.rewrittenBase = note.stored
@@ -142,7 +146,8 @@ final class Shell {
 
     /// Answers the oldest GET. The resource was last changed long ago unless `modified` is given.
     func read(
-        _ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil, location: String? = nil
+        _ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil,
+        isStored: Bool = true, location: String? = nil
     ) {
         let order = reads.removeFirst()
         let bytes = Array(body.utf8)
@@ -150,7 +155,9 @@ final class Shell {
             etag: etag, lastModified: modified ?? now - .seconds(3600), date: now, digest: BodyDigest(of: bytes),
             received: now)
         let target = location.flatMap { try? CanonicalURL($0) }
-        step(.readAnswered(order.flight, ReadAnswer(status: status, body: bytes, mark: mark, location: target)))
+        let answer = ReadAnswer(
+            status: status, body: bytes, mark: mark, isStored: isStored && status == 200, location: target)
+        step(.readAnswered(order.flight, answer))
     }
 
     /// Answers the oldest request of a change.
