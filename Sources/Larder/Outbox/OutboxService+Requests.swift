@@ -55,7 +55,7 @@ extension OutboxService {
                 let isGone = order.method == "DELETE" && [404, 410].contains(answer.head.status)
                 guard (200..<300).contains(answer.head.status) || isGone else { return report(event) }
                 let invalidation: Invalidation = order.method == "DELETE" ? .remove : .outdate
-                invalidate(order.url, invalidation, tools.cache) { [self] in report(event) }
+                invalidate(order.target, order.url, invalidation, tools.cache) { [self] in report(event) }
             }
         }
         transfers[order.flight] = Transfer(order.namespace, client.fetch(request, receiver: exchange))
@@ -112,10 +112,19 @@ extension OutboxService {
         case remove
     }
 
-    /// Makes the versions of a resource stale, or removes them, when the origin has changed it. The versions that
-    /// downloads are still receiving are not kept. Readers must not find an older version after the change has left the
-    /// outbox, so `then` comes last.
+    /// Makes the versions of a change's resource stale, or removes them, when the origin has changed it. The same
+    /// happens to the versions of the URL to which redirects have led the request. The versions that downloads are
+    /// still receiving are not kept. Readers must not find an older version after the change has left the outbox, so
+    /// `then` comes last.
     func invalidate(
+        _ target: ChangeTarget, _ url: String, _ invalidation: Invalidation, _ cache: DiskCache,
+        then: @escaping @Sendable () -> Void
+    ) {
+        guard url != target.url else { return invalidate(url, invalidation, cache, then: then) }
+        invalidate(target.url, invalidation, cache) { [self] in invalidate(url, invalidation, cache, then: then) }
+    }
+
+    private func invalidate(
         _ url: String, _ invalidation: Invalidation, _ cache: DiskCache, then: @escaping @Sendable () -> Void
     ) {
         guard let canonical = try? CanonicalURL(url) else { return then() }
@@ -153,7 +162,7 @@ extension OutboxService {
         // Only the URL of the change itself names the resource in the cache, not the URL of a redirect. An answer to
         // other fields belongs to another key.
         let canonical = (try? CanonicalURL(order.url))?.string
-        let isOwn = order.fields.isEmpty && canonical.map { CacheKey.url(canonical: $0).text } == order.key
+        let isOwn = order.fields.isEmpty && canonical.map { CacheKey.url(canonical: $0).text } == order.target.key
         let reservation =
             isOwn ? canonical.map { tools.cache.reserve(.url(canonical: $0), kind: .download, url: $0) } : nil
         let exchange = OutboxExchange(
@@ -188,7 +197,7 @@ extension OutboxService {
         let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
         // Another writer has removed the resource. The held version stays for the callers that may have it stale.
         if [404, 410].contains(answer.head.status) {
-            return invalidate(order.url, .outdate, tools.cache) { [self] in
+            return invalidate(order.target, order.url, .outdate, tools.cache) { [self] in
                 report(.readAnswered(order.flight, read))
             }
         }
@@ -206,7 +215,8 @@ extension OutboxService {
             guard read.isStored else { return }
             report(
                 .stored(
-                    namespace: order.namespace, key: order.key, ticket: ticket, etag: read.mark.etag, digest: digest))
+                    namespace: order.namespace, key: order.target.key, ticket: ticket, etag: read.mark.etag,
+                    digest: digest))
         }
     }
 

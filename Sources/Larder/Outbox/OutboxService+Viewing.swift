@@ -100,7 +100,8 @@ extension OutboxService {
             default: summary.mayBeApplied ? .outdate : nil
             }
         guard let invalidation, let space = tools.namespace(summary.namespace) else { return drop() }
-        invalidate(summary.target.url, invalidation, space.cache) { [queue] in queue.async(execute: drop) }
+        let target = summary.target
+        invalidate(target, target.url, invalidation, space.cache) { [queue] in queue.async(execute: drop) }
     }
 
     /// Makes the body of a key anew, because a change of it has other bodies or another state.

@@ -30,7 +30,10 @@ package struct SendOrder: Hashable, Sendable {
     package let flight: Flight
     package var namespace: String
     package var method: String
+    /// The URL of the change, or that to which a redirect leads.
     package var url: String
+    /// The resource of the change.
+    package var target: ChangeTarget
     package var fields: [ChangeField]
     package var credential: String?
     package var content: SendContent
@@ -51,8 +54,10 @@ package struct ReadOrder: Hashable, Sendable {
     package let flight: Flight
     package var purpose: Purpose
     package var namespace: String
+    /// As ``SendOrder/url``.
     package var url: String
-    package var key: String
+    /// As ``SendOrder/target``.
+    package var target: ChangeTarget
     /// The change's own fields, by which the origin may tell resources, tenants or representations apart. Empty for a
     /// confirmation, because readers of the cache get the version of a GET without them.
     package var fields: [ChangeField]

@@ -81,7 +81,7 @@ extension OutboxMachine {
         let change = lanes[key]!.change!
         return ReadOrder(
             flight: Flight(change: change.id, number: lanes[key]!.flight), purpose: purpose,
-            namespace: change.draft.namespace, url: url, key: change.draft.target.key,
+            namespace: change.draft.namespace, url: url, target: change.draft.target,
             fields: purpose == .look ? change.draft.fieldsOfLook : [], credential: change.draft.credential)
     }
 

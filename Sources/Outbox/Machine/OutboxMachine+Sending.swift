@@ -14,8 +14,8 @@ extension OutboxMachine {
         if case .body(let body) = content { lanes[key]!.sentDigest = BodyDigest(of: body) }
         let order = SendOrder(
             flight: Flight(change: change.id, number: lanes[key]!.flight), namespace: change.draft.namespace,
-            method: change.draft.method, url: change.draft.target.url, fields: change.draft.fields,
-            credential: change.draft.credential, content: content, guarding: guarding,
+            method: change.draft.method, url: change.draft.target.url, target: change.draft.target,
+            fields: change.draft.fields, credential: change.draft.credential, content: content, guarding: guarding,
             // A precondition already keeps the effect from happening twice.
             idempotencyKey: guarding == .unguarded ? change.originKey(for: content.bytes) : nil)
         commit(key, change, then: .send(order), &turn)

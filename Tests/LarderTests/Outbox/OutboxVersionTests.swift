@@ -77,6 +77,23 @@ struct OutboxVersionTests {
 
     // MARK: - Versions in the cache
 
+    @Test("A change that a redirect leads to another URL leaves no fresh older version under its own URL")
+    func redirected() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, in: outbox)
+            document.change { state in
+                state.location = "/elsewhere"
+                state.faults = [.answer(307, [.location: "/elsewhere"])]
+            }
+            let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            _ = try await outbox.wait(for: .done, of: change)
+            #expect(document.body == #"{"a":2}"#)
+            try await leavesView(document, in: outbox)
+            #expect(try await outbox.cached(document) == nil)
+        }
+    }
+
     @Test("A change with a version that may not be stored leaves no older version in the cache")
     func privateVersion() async throws {
         try await TestOutbox.withOne { outbox in

@@ -187,4 +187,18 @@ struct OverlookedCasesTests {
         shell.kill()
         #expect(shell.state(2) == .pending && shell.reads.map(\.flight.change) == [2] && shell.sends.isEmpty)
     }
+
+    // MARK: - Redirects
+
+    @Test("A redirected request and a redirected read name the resource of the change")
+    func targetOfRedirect() throws {
+        shell.accept(try .put("a=2", on: "a=1"))
+        try shell.answer(307, location: "https://origin.example/b")
+        #expect(shell.sends.map(\.url) == ["https://origin.example/b"])
+        #expect(shell.sends.map(\.target.url) == ["https://origin.example/a"])
+        try shell.answer(204)
+        shell.read(307, location: "https://origin.example/b")
+        #expect(shell.reads.map(\.url) == ["https://origin.example/b"])
+        #expect(shell.reads.map(\.target.url) == ["https://origin.example/a"])
+    }
 }
