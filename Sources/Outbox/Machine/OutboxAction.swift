@@ -69,7 +69,8 @@ package struct MergeOrder: Hashable, Sendable {
     package let flight: Flight
     /// `nil`: the author saw no resource.
     package var base: [UInt8]?
-    package var ours: [UInt8]
+    /// `nil`: the change deletes the resource.
+    package var ours: [UInt8]?
     package var theirs: [UInt8]
     /// Whether ours wins where both sides changed a value in different ways. Then only bodies that are no JSON clash.
     package var prefersOurs = false

@@ -10,6 +10,8 @@ package struct Flight: Hashable, Sendable {
 package enum MergeResult: Hashable, Sendable {
     /// The origin's version already has every edit of ours.
     case equalsTheirs
+    /// The origin's version is the base in another form of the same value, so no rival has edited it.
+    case theirsIsBase
     /// - Parameters:
     ///   - body: theirs with the edits of ours.
     ///   - patch: the text that turns theirs into `body`, in the form of the change's patch. `nil` is allowed only for

@@ -178,19 +178,19 @@ extension OutboxMachine {
         if change.isBase(digest), !mergesRewriting {
             return send(key, ownContent(change), Self.guarding(version), &turn)
         }
-        // Without its body, a version cannot be merged. A digest of an absent base needs none.
+        // Without its body, a version cannot be merged or compared. A digest of an absent base needs none.
         let base = change.draft.base.version
-        guard change.draft.edit != .delete, let ours = change.draft.ours, let theirs = version.body,
-            base == nil || base?.body != nil
-        else { return clash(key, change, version, .clash, &turn) }
+        guard let theirs = version.body, base == nil || base?.body != nil else {
+            return clash(key, change, version, .clash, &turn)
+        }
         // A rewriting is no edit of a rival, so no person has to decide where it clashes.
         let prefersOurs = mergesRewriting || change.draft.onConflict == .ours
         lanes[key]!.phase = .merging(version, isStored: answer.isStored)
         turn.actions.append(
             .merge(
                 MergeOrder(
-                    flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body, ours: ours,
-                    theirs: theirs, prefersOurs: prefersOurs,
+                    flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body,
+                    ours: change.draft.ours, theirs: theirs, prefersOurs: prefersOurs,
                     patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
     }
 
@@ -214,6 +214,7 @@ extension OutboxMachine {
         let change = lanes[key]!.change!
         switch result {
         case .equalsTheirs: finish(key, change, isShown: isStored, &turn)
+        case .theirsIsBase: send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash where change.mergesRewriting(version.digest):
             send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash: clash(key, change, version, .clash, &turn)

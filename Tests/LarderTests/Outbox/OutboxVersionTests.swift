@@ -75,6 +75,42 @@ struct OutboxVersionTests {
         }
     }
 
+    // MARK: - Documents in another form
+
+    @Test("The body that the author saw and the origin's body in another form of JSON are one version")
+    func equivalentBase() async throws {
+        try await TestOutbox.withOne { outbox in
+            for isDelete in [false, true] {
+                let document = try TestDocument(#"{ "a": 1.0, "b": 2 }"#)
+                var request = ChangeRequest(
+                    url: try CanonicalURL(document.url),
+                    content: isDelete ? .none : .body(Array(#"{"a":2,"b":2}"#.utf8), type: "application/json"))
+                request.base = .seen(Array(#"{"b":2,"a":1}"#.utf8), etag: nil)
+                request.onConflict = .hold
+                let change = try await outbox.accept(request)
+                _ = try await outbox.wait(for: .done, of: change)
+                #expect(document.body == (isDelete ? nil : #"{"a":2,"b":2}"#))
+                #expect(document.requests(isDelete ? "DELETE" : "PUT").first?["If-Match"] != nil)
+            }
+        }
+    }
+
+    @Test("A rival's edit of JSON holds a change with the policy hold, and a DELETE")
+    func otherBase() async throws {
+        try await TestOutbox.withOne { outbox in
+            for isDelete in [false, true] {
+                let document = try TestDocument(#"{ "a": 1, "b": 3 }"#)
+                var request = ChangeRequest(
+                    url: try CanonicalURL(document.url),
+                    content: isDelete ? .none : .body(Array(#"{"a":1,"b":3,"c":1}"#.utf8), type: "application/json"))
+                request.base = .seen(Array(#"{"a":1,"b":2}"#.utf8), etag: nil)
+                request.onConflict = .hold
+                _ = try await outbox.wait(for: .conflict, of: try await outbox.accept(request))
+                #expect(document.effects.isEmpty)
+            }
+        }
+    }
+
     // MARK: - Versions in the cache
 
     @Test("A change that a redirect leads to another URL leaves no fresh older version under its own URL")

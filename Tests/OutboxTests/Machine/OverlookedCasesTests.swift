@@ -7,6 +7,8 @@ import Testing
 struct OverlookedCasesTests {
     private let shell = Shell()
 
+    private func strong(_ etag: String) -> WriteGuard { .ifMatch(Validator(strong: etag)!) }
+
     // MARK: - POSTs
 
     @Test("A POST that a decision repeats keeps its Idempotency-Key and has no precondition", arguments: [404, 410])
@@ -71,6 +73,23 @@ struct OverlookedCasesTests {
         try shell.answer(201, etag: tag)
         for _ in 0..<2 { shell.read(200, "a=2&b=9", etag: tag) }
         #expect(shell.sends.isEmpty && shell.state(2) == .conflict)
+    }
+
+    // MARK: - Bodies in another form
+
+    @Test("The base in another form is the base for a DELETE and for each policy", arguments: ConflictPolicy.allCases)
+    func sameValue(_ policy: ConflictPolicy) throws {
+        for draft in [
+            try ChangeDraft.delete("b=1&a=1", etag: nil), try .put("a=2&b=1", on: "b=1&a=1", etag: nil),
+        ] {
+            let shell = Shell()
+            shell.accept(draft.with { $0.onConflict = policy })
+            shell.read(200, "a=1&b=1")
+            #expect(shell.sends.map(\.guarding) == [strong("\"1\"")] && shell.sends.map(\.method) == [draft.method])
+        }
+        let edited = shell.accept(try .delete("b=1&a=1", etag: nil).with { $0.onConflict = policy })
+        shell.read(200, "a=1&b=2")
+        #expect(shell.state(edited) == (policy == .theirs ? .cancelled : .conflict) && shell.sends.isEmpty)
     }
 
     // MARK: - Reads after a confirmation
