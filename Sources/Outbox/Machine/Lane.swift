@@ -88,6 +88,7 @@ struct Lane: Sendable {
     var unsettled: ReadMark?
     /// The looks in a row that found the body of ``unsettled`` under another tag.
     var restorations = 0
+    /// The redirects of the present look, request or read.
     var hops = 0
     var sentDigest: BodyDigest?
     var confirmedTag: Validator?

@@ -26,7 +26,7 @@ extension OutboxMachine {
     mutating func goOn(_ key: LaneKey, _ turn: inout Turn) {
         let change = lanes[key]!.change!
         if change.isExpired(turn.now), !change.mayBeApplied { return hold(key, change, .expired, nil, &turn) }
-        if needsLook(change, turn.now) { return look(key, change.draft.target.url, &turn) }
+        if needsLook(change, turn.now) { return look(key, &turn) }
         send(key, ownContent(change), Self.guarding(change), &turn)
     }
 
@@ -61,7 +61,12 @@ extension OutboxMachine {
         }
     }
 
-    mutating func look(_ key: LaneKey, _ url: String, _ turn: inout Turn) {
+    mutating func look(_ key: LaneKey, _ turn: inout Turn) {
+        lanes[key]!.hops = 0
+        look(key, at: lanes[key]!.change!.draft.target.url, &turn)
+    }
+
+    private mutating func look(_ key: LaneKey, at url: String, _ turn: inout Turn) {
         if waitsForPause(key, turn.now) { return }
         lanes[key]!.phase = .looking
         turn.actions.append(.read(readOrder(key, url, .look)))
@@ -118,7 +123,7 @@ extension OutboxMachine {
         case .absent: sawAbsence(key, change, &turn)
         case .credential: block(key, change, answer.status, &turn)
         case .redirect:
-            if let url = nextHop(key, answer.location) { return look(key, url, &turn) }
+            if let url = nextHop(key, answer.location) { return look(key, at: url, &turn) }
             hold(key, change, unreadableState(change), ChangeProblem(.redirected, status: answer.status), &turn)
         case .later:
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable

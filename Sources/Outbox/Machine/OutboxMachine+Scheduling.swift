@@ -111,7 +111,6 @@ extension OutboxMachine {
         lastFlight += 1
         lanes[key]!.flight = lastFlight
         lanes[key]!.phase = .loading
-        lanes[key]!.hops = 0
         lanes[key]!.hasNewCredential = false
         turn.actions.append(.load(lanes[key]!.head!.id))
     }
@@ -214,7 +213,7 @@ extension OutboxMachine {
             lanes[key]!.phase = .sending(order)
             turn.actions.append(.send(order))
         case .goOn: goOn(key, &turn)
-        case .look: look(key, change.draft.target.url, &turn)
+        case .look: look(key, &turn)
         case .confirm: confirm(key, &turn)
         case .rest:
             // The new credential has come too late for ``block(_:_:_:_:)``, and the store may have set the row to

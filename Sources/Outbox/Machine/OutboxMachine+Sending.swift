@@ -6,6 +6,7 @@ extension OutboxMachine {
         var change = lanes[key]!.change!
         if change.isExpired(turn.now) { return hold(key, change, .expired, nil, &turn) }
         if waitsForPause(key, turn.now) { return }
+        lanes[key]!.hops = 0
         let isPost = change.draft.edit == .post
         change.state = .sending
         change.attempts += 1

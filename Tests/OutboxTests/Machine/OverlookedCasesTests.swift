@@ -209,6 +209,20 @@ struct OverlookedCasesTests {
 
     // MARK: - Redirects
 
+    @Test("The redirects of a look do not count as redirects of the request")
+    func hops() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1", etag: nil))
+        for number in 0..<4 { shell.read(307, location: "https://origin.example/\(number)") }
+        shell.read(200, "a=1")
+        for number in 0..<4 { try shell.answer(307, location: "https://origin.example/\(number)") }
+        #expect(shell.state(id) == .sending)
+        // The look after a refusal begins anew, too.
+        try shell.answer(412)
+        for number in 0..<4 { shell.read(307, location: "https://origin.example/\(number)") }
+        shell.read(200, "a=1&b=2")
+        #expect(shell.sends.count == 1 && shell.state(id) == .sending)
+    }
+
     @Test("A redirected request and a redirected read name the resource of the change")
     func targetOfRedirect() throws {
         shell.accept(try .put("a=2", on: "a=1"))
