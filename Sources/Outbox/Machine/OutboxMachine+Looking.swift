@@ -169,10 +169,7 @@ extension OutboxMachine {
         case .sound(let validator): version.validator = validator
         case .missing: break
         case .unsettled:
-            let first = lanes[key]!.unsettled
-            let isSame = first?.digest == digest && first?.etag == answer.mark.etag
-            lanes[key]!.unsettled = isSame ? first : answer.mark
-            if !isSame { lanes[key]!.restorations = first?.digest == digest ? lanes[key]!.restorations + 1 : 0 }
+            noteUnsettled(key, answer.mark)
             return idle(key, until: turn.now + Soundness.settling, turn.now)
         }
         lanes[key]!.unsettled = nil
@@ -197,6 +194,15 @@ extension OutboxMachine {
                     flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body,
                     ours: change.draft.ours, theirs: theirs, prefersOurs: prefersOurs,
                     patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
+    }
+
+    private mutating func noteUnsettled(_ key: LaneKey, _ mark: ReadMark) {
+        let first = lanes[key]!.unsettled
+        let isSame = first?.digest == mark.digest && first?.etag == mark.etag
+        if !isSame { lanes[key]!.restorations = first?.digest == mark.digest ? lanes[key]!.restorations + 1 : 0 }
+        // A read with a later date than this one tells that the clock has gone back, so the time begins again.
+        if let first, isSame, first.received <= mark.received { return }
+        lanes[key]!.unsettled = mark
     }
 
     /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state

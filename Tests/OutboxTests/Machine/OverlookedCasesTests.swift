@@ -234,4 +234,21 @@ struct OverlookedCasesTests {
         #expect(shell.reads.map(\.url) == ["https://origin.example/b"])
         #expect(shell.reads.map(\.target.url) == ["https://origin.example/a"])
     }
+
+    // MARK: - Clocks and queues
+
+    @Test("Clock back a day: a version that has to settle settles by the new clock")
+    func settlingAfterClockBack() throws {
+        shell.accept(try .put("a=2", on: "a=1", etag: nil))
+        shell.read(200, "a=1", modified: shell.now)
+        shell.now = shell.now - .seconds(86_400)
+        shell.step(.timer)
+        for _ in 0..<2 where shell.sends.isEmpty {
+            shell.read(200, "a=1", modified: shell.now)
+            shell.sleep()
+        }
+        #expect(shell.reads.count == 1)
+        shell.read(200, "a=1", modified: shell.now)
+        #expect(shell.sends.map(\.guarding) == [strong("\"1\"")])
+    }
 }
