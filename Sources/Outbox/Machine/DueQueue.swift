@@ -1,7 +1,8 @@
 import Primitives
 
 /// Dates with elements, the earliest first; elements of one date by their number. A binary heap. Its owner checks an
-/// element when it comes out, because elements that have lost their meaning stay until then.
+/// element when it comes out, because elements that have lost their meaning stay until then, or until
+/// ``compact(_:)``.
 struct DueQueue<Element: Sendable>: Sendable {
     struct Item: Sendable {
         var due: Timestamp
@@ -13,6 +14,8 @@ struct DueQueue<Element: Sendable>: Sendable {
     private var heap: [Item] = []
 
     var first: Item? { heap.first }
+    /// The number of items, also of those without a meaning.
+    var count: Int { heap.count }
 
     mutating func insert(_ element: Element, due: Timestamp, number: Int64) {
         heap.append(Item(due: due, number: number, element: element))
@@ -35,6 +38,15 @@ struct DueQueue<Element: Sendable>: Sendable {
             heap.swapAt(child, parent)
             parent = child
         }
+    }
+
+    /// Whether ``compact(_:)`` is due. `count` is the most items that have a meaning.
+    func isSparse(_ count: Int) -> Bool { heap.count > 2 * count + 64 }
+
+    /// Keeps certain items.
+    mutating func compact(_ isKept: (Item) -> Bool) {
+        // A sorted array is a heap.
+        heap = heap.filter(isKept).sorted { ($0.due, $0.number) < ($1.due, $1.number) }
     }
 
     private func precedes(_ left: Int, _ right: Int) -> Bool {

@@ -240,7 +240,7 @@ extension OutboxMachine {
             guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }
             lanes[key]!.queue[place].summary = change.summary
             lanes[key]!.queue[place].due = turn.now
-            if let date = change.draft.expires { expiries.insert(change.id, due: date, number: change.id) }
+            if let date = change.draft.expires { noteExpiry(change.id, date) }
             if place == 0 { lanes[key]!.forget() }
             rearm(change.id)
         }
@@ -254,7 +254,7 @@ extension OutboxMachine {
             if case .expire = decision.kind, laneOf[id] != nil {
                 // The store failed. The next attempt comes with the pace of the longest pause's jitter.
                 let due = turn.now + Backoff.delay(failures: 6, jitter: turn.jitter) + Backoff.shortest
-                expiries.insert(id, due: due, number: id)
+                noteExpiry(id, due)
             }
         }
         guard decision.kind.isOfCaller else { return }

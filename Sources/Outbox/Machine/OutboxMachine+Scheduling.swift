@@ -18,7 +18,7 @@ extension OutboxMachine {
         lanes[key, default: Lane()].queue.insert(slot, at: place)
         addHost(summary.target.origin)
         hosts[summary.target.origin]!.changes += 1
-        if let date = summary.expires { expiries.insert(summary.id, due: date, number: summary.id) }
+        if let date = summary.expires { noteExpiry(summary.id, date) }
         if place == 0 {
             lanes[key]!.forget()
             arm(key)
@@ -67,7 +67,22 @@ extension OutboxMachine {
     /// Puts the head of an idle lane into the queue of its host.
     mutating func arm(_ key: LaneKey) {
         guard let head = lanes[key]?.head, isStartable(head) else { return }
-        hosts[head.summary.target.origin]?.waiting.insert(key, due: head.due, number: head.id)
+        let origin = head.summary.target.origin
+        hosts[origin]?.waiting.insert(key, due: head.due, number: head.id)
+        guard let host = hosts[origin], host.waiting.isSparse(host.changes) else { return }
+        var waiting = host.waiting
+        var kept: Set<LaneKey> = []
+        waiting.compact { isCurrent($0) && kept.insert($0.element).inserted }
+        hosts[origin]!.waiting = waiting
+    }
+
+    /// Puts a change into the queue of expiries.
+    mutating func noteExpiry(_ id: Change.ID, _ date: Timestamp) {
+        expiries.insert(id, due: date, number: id)
+        guard expiries.isSparse(laneOf.count) else { return }
+        let known = laneOf
+        var kept: [Change.ID: Set<Timestamp>] = [:]
+        expiries.compact { known[$0.element] != nil && kept[$0.element, default: []].insert($0.due).inserted }
     }
 
     private func isStartable(_ slot: Lane.Slot) -> Bool {
@@ -142,7 +157,7 @@ extension OutboxMachine {
         lanes[key]!.change = nil
         // The date of expiry may have passed during the flight, or passes before the next one.
         if let date = head.summary.expires, date <= due, !lanes[key]!.queue[0].looksBeforeExpiry {
-            expiries.insert(head.id, due: date, number: head.id)
+            noteExpiry(head.id, date)
         }
         arm(key)
     }

@@ -242,8 +242,12 @@ extension OutboxMachine {
                     lanes[key]!.queue[place].due = turn.now
                 }
             }
-            guard lane.head?.summary.credential == name else { continue }
-            if case .idle = lane.phase { arm(key) } else { lanes[key]!.hasNewCredential = true }
+            guard let head = lane.head, head.summary.credential == name else { continue }
+            guard case .idle = lane.phase else {
+                lanes[key]!.hasNewCredential = true
+                continue
+            }
+            if head.summary.state == .blocked { arm(key) }
         }
     }
 

@@ -251,4 +251,26 @@ struct OverlookedCasesTests {
         shell.read(200, "a=1", modified: shell.now)
         #expect(shell.sends.map(\.guarding) == [strong("\"1\"")])
     }
+
+    @Test("New credentials and repeated decisions do not let the queues of dates grow")
+    func queues() throws {
+        let end = shell.now + .seconds(86_400)
+        let id = shell.accept(try .put("a=2", on: "a=1").with { ($0.credential, $0.expires) = ("work", end) })
+        try shell.answer(429, retryAfter: .seconds(3600))
+        for _ in 0..<1000 {
+            shell.setCredential()
+            shell.step(.retry(id))
+        }
+        for number in 0..<1000 {
+            let other = shell.accept(
+                try .put("a=2", on: "a=1", at: "https://origin.example/\(number)").with { $0.expires = end })
+            shell.step(.cancel(other))
+        }
+        let host = try #require(shell.machine.hosts["https://origin.example"])
+        #expect(host.waiting.count <= 70 && shell.machine.expiries.count <= 70)
+        // The dates that have a meaning are kept.
+        shell.now = end
+        shell.step(.timer)
+        #expect(shell.state(id) == .expired)
+    }
 }
