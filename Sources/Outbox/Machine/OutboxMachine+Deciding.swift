@@ -211,10 +211,7 @@ extension OutboxMachine {
         default: break
         }
         // A patch gives ours only on the earlier base.
-        if change.draft.edit.patch != nil {
-            change.draft.edit = .replace
-            change.draft.method = "PUT"
-        }
+        if change.draft.edit.patch != nil { change.draft.becomeWhole() }
         change.rewrittenBase = nil
         // A decision accepts a second effect. No GET can tell whether a change without a precondition had a first one.
         change.skipsLook = change.draft.base == .blind

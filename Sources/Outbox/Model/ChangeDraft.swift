@@ -46,6 +46,8 @@ package struct ChangeDraft: Hashable, Sendable {
     /// `nil` for a DELETE.
     package var ours: [UInt8]?
     package var base: Base
+    /// The media type of the base's body; `nil`: unknown, or the author saw no resource.
+    package var baseType: String?
     package var onConflict = ConflictPolicy.merge
     package var onUncertain = UncertaintyPolicy.hold
     /// The date after which the change is not sent; `nil`: the outbox never gives up.
@@ -138,7 +140,7 @@ extension ChangeField {
     /// Whether the field describes the request of the change or its content, and not the resource.
     fileprivate var isAboutRequest: Bool {
         let name = name.lowercased()
-        return name.hasPrefix("content-") || name.hasPrefix("if-") || Self.requestFields.contains(name)
+        return isAboutContent || name.hasPrefix("if-") || Self.requestFields.contains(name)
     }
 
     /// A token (RFC 9110 §5.6.2), and a value without control characters except the tab.

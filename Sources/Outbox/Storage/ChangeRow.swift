@@ -17,7 +17,7 @@ struct ChangeRow {
             ("namespace", draft.namespace), ("caller", draft.caller), ("lane", draft.lane), ("method", draft.method),
             ("url", draft.target.url), ("canonicalURL", draft.target.canonicalURL), ("key", draft.target.key),
             ("origin", draft.target.origin), ("fields", text(of: draft.fields)), ("edit", name(of: draft.edit)),
-            ("base", base), ("baseTag", version?.validator?.etag),
+            ("base", base), ("baseType", draft.baseType), ("baseTag", version?.validator?.etag),
             ("baseDigest", version.map { Data($0.digest.bytes) }),
             ("oursDigest", draft.ours.map { Data(BodyDigest(of: $0).bytes) }),
             ("theirsTag", change.theirs?.validator?.etag),
@@ -70,6 +70,7 @@ struct ChangeRow {
             edit: edit, ours: bodies["ours"], base: base)
         draft.lane = row["lane"]
         draft.fields = try fields(row["fields"])
+        draft.baseType = row["baseType"]
         draft.onConflict = onConflict
         draft.onUncertain = onUncertain
         draft.expires = summary.expires

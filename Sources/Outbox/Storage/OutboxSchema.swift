@@ -21,7 +21,7 @@ enum OutboxSchema {
     /// `PRAGMA application_id`: "LdOx".
     static let application = 0x4C64_4F78
 
-    static let migrations = [first, second, third]
+    static let migrations = [first, second, third, fourth]
 
     /// Creates missing tables, and brings an older file to the present format in a single transaction. Throws
     /// ``OutboxError/foreignFile(path:)`` and ``OutboxError/newerFormat(path:found:supported:)`` without a change.
@@ -111,5 +111,9 @@ enum OutboxSchema {
 
     private static let third = """
         ALTER TABLE changes ADD COLUMN skipsLook INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let fourth = """
+        ALTER TABLE changes ADD COLUMN baseType TEXT;
         """
 }

@@ -14,10 +14,12 @@ struct OutboxVersionTests {
     }
 
     /// Stores the document in the cache as a fresh version.
-    private func store(_ document: TestDocument, pinned: Bool = false, in outbox: TestOutbox) async throws {
+    private func store(
+        _ document: TestDocument, type: String = "application/json", pinned: Bool = false, in outbox: TestOutbox
+    ) async throws {
         let body = try #require(document.body)
         var metadata = EntryMetadata(ttl: .seconds(3600))
-        (metadata.contentType, metadata.pinned) = ("application/json", pinned)
+        (metadata.contentType, metadata.pinned) = (type, pinned)
         let reservation = outbox.cache.reserve(
             .url(canonical: try CanonicalURL(document.url).string), kind: .download, url: document.url)
         try reservation.receive(Array(body.utf8))
@@ -108,6 +110,28 @@ struct OutboxVersionTests {
                 _ = try await outbox.wait(for: .conflict, of: try await outbox.accept(request))
                 #expect(document.effects.isEmpty)
             }
+        }
+    }
+
+    @Test("A patch that is sent as a whole body has the media type of its base, not that of the patch")
+    func typeOfBase() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, type: "application/ld+json", in: outbox)
+            let gate = Gate("the look before the change")
+            defer { gate.open() }
+            document.change { $0.reads = gate }
+            var request = ChangeRequest(url: try CanonicalURL(document.url), content: .mergePatch(["a": 2]))
+            request.fields = [.contentType: "application/merge-patch+json"]
+            let change = try await outbox.accept(request)
+            guard case .own(_, "application/ld+json") = try await outbox.pendingBody(of: document)?.content else {
+                Issue.record("another type for readers")
+                return
+            }
+            gate.open()
+            _ = try await outbox.wait(for: .done, of: change)
+            let types = document.requests("PUT").map { $0["Content-Type"] }
+            #expect(types == ["application/ld+json"])
         }
     }
 

@@ -273,4 +273,23 @@ struct OverlookedCasesTests {
         shell.step(.timer)
         #expect(shell.state(id) == .expired)
     }
+
+    // MARK: - Types of bodies
+
+    @Test("A patch that a decision turns into a whole body has the type of a body, not that of the patch")
+    func typeOfResolvedPatch() throws {
+        let fields = [ChangeField("content-type", "application/merge-patch+json"), ChangeField("X-1", "a")]
+        let draft = try ChangeDraft.put("a=2", on: "a=1").with { draft in
+            (draft.method, draft.edit, draft.fields) = ("PATCH", .mergePatch(Array("a=2".utf8)), fields)
+        }
+        let id = shell.accept(draft)
+        try shell.answer(412)
+        shell.read(200, "a=9", etag: "\"2\"")
+        #expect(shell.state(id) == .conflict)
+        shell.step(.resolve(id, .body(Array("a=3".utf8))))
+        shell.read(200, "a=9", etag: "\"2\"")
+        #expect(shell.sends.map(\.method) == ["PUT"])
+        #expect(
+            shell.sends.map(\.fields) == [[ChangeField("Content-Type", "application/json"), ChangeField("X-1", "a")]])
+    }
 }
