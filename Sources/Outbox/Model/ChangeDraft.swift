@@ -79,8 +79,9 @@ package struct ChangeDraft: Hashable, Sendable {
     /// The bytes that the change takes in the store, without a row's fixed part.
     package var byteCount: Int {
         let fieldBytes = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-        return target.url.utf8.count + target.canonicalURL.utf8.count + fieldBytes + (ours?.count ?? 0)
-            + (edit.patch?.count ?? 0) + (base.version?.body?.count ?? 0)
+        let texts = [target.url, target.canonicalURL, lane, callerKey?.text, baseType]
+        let textBytes = texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        return textBytes + fieldBytes + (ours?.count ?? 0) + (edit.patch?.count ?? 0) + (base.version?.byteCount ?? 0)
     }
 
     /// Throws ``OutboxError/invalid(_:)`` and ``OutboxError/changeTooLarge(limit:)``.

@@ -8,13 +8,18 @@ import Primitives
 /// within one second share a tag, and the tag of a read body can belong to a newer version. ``Soundness`` decides
 /// whether a tag has outlived this second.
 package struct Validator: Hashable, Sendable {
+    /// The most bytes of a tag. A tag names a version, and a longer one would bypass the limits of changes.
+    package static let byteLimit = 1024
+
     /// The field value, with its quotes.
     package let etag: String
 
-    /// `nil` for a weak tag (`W/"…"`), and for a text that is not an entity tag.
+    /// `nil` for a weak tag (`W/"…"`), for a text that is not an entity tag, and beyond ``byteLimit``.
     package init?(strong etag: String) {
         let bytes = Array(etag.utf8)
-        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
+        guard (2...Self.byteLimit).contains(bytes.count), bytes.first == UInt8(ascii: "\""),
+            bytes.last == UInt8(ascii: "\"")
+        else { return nil }
         // etagc (RFC 9110 §8.8.3): every visible character except the quote, and bytes above ASCII.
         guard bytes[1..<bytes.count - 1].allSatisfy({ $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }) else {
             return nil

@@ -90,6 +90,12 @@ struct ChangeRow {
         return change
     }
 
+    /// The columns of a summary. The others, such as the fields, may be long.
+    static let summaryColumns = """
+        id, namespace, lane, method, url, canonicalURL, key, origin, credential, state, attempts, problem, problemStatus,
+        created, nextAttempt, expires, mayBeApplied, isUnguarded, byteCount
+        """
+
     static func summary(_ row: Row) throws -> ChangeSummary {
         guard let state = ChangeState(rawValue: row["state"]) else { throw unreadable("state") }
         let problem = try (row["problem"] as String?).map { text in

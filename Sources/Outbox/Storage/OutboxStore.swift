@@ -50,7 +50,8 @@ package final class OutboxStore: Sendable {
                 guard report == "ok" else { throw OutboxError.damaged(path: path, reason: report) }
                 try OutboxSchema.prepare(db, path: path)
                 // A row of an unknown form must end the opening, not the sending.
-                let cursor = try Row.fetchCursor(db, sql: "SELECT * FROM changes WHERE ended IS NULL")
+                let sql = "SELECT \(ChangeRow.summaryColumns) FROM changes WHERE ended IS NULL"
+                let cursor = try Row.fetchCursor(db, sql: sql)
                 while let row = try cursor.next() { _ = try ChangeRow.summary(row) }
             }
         } catch {

@@ -116,11 +116,13 @@ struct OutboxRouteTests {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
             let url = document.url
+            let tag = String(repeating: "x", count: 1025)
             let faults: [(Int, String, String)] = [
                 (400, "/url", #"{"body": 1}"#), (400, "/body", #"{"url": "\#(url)"}"#),
                 (400, "/text", #"{"url": "\#(url)", "body": 1, "text": "x"}"#),
                 (400, "/seen", #"{"url": "\#(url)", "body": 1, "base": "blind", "seen": {"body": 1}}"#),
                 (400, "/base", #"{"url": "\#(url)", "body": 1, "base": "W/\"x\""}"#),
+                (400, "/seen/etag", #"{"url": "\#(url)", "body": 1, "seen": {"body": 1, "etag": "\#(tag)"}}"#),
                 (409, "/base", #"{"url": "\#(url)", "body": 1, "base": "\"x\""}"#),
                 (422, "/base", #"{"url": "\#(url)", "method": "DELETE"}"#),
                 (422, "/base", #"{"url": "\#(url)", "patch": {}, "base": "blind"}"#),

@@ -92,6 +92,16 @@ struct ChangeTests {
         #expect(result.survivor.draft.fields == [ChangeField("Content-Type", "application/json")])
     }
 
+    @Test("The bytes of a change include its lane, its caller's key and the tag of its base")
+    func byteCount() throws {
+        let draft = try ChangeDraft.put("a=1", on: "a=0", etag: nil)
+        let long = String(repeating: "x", count: 200)
+        #expect(draft.with { $0.lane = long }.byteCount == draft.byteCount + 200)
+        let keyed = draft.with { $0.callerKey = CallerKey(long, payload: BodyDigest(of: [])) }
+        #expect(keyed.byteCount == draft.byteCount + 200)
+        #expect(try ChangeDraft.put("a=1", on: "a=0", etag: "\"1234\"").byteCount == draft.byteCount + 6)
+    }
+
     @Test("Revert of an edit, a creation and a deletion is the opposite, on the version that the change made")
     func reverts() throws {
         let edit = try change(1, .put("a=2", on: "a=1"), .done).reverted(by: "d")

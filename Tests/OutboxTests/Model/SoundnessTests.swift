@@ -95,6 +95,12 @@ struct SoundnessTests {
         }
     }
 
+    @Test("An entity tag of more than a kibibyte is no validator")
+    func longTags() {
+        #expect(Validator(strong: "\"" + String(repeating: "x", count: 1022) + "\"") != nil)
+        #expect(Validator(strong: "\"" + String(repeating: "x", count: 1023) + "\"") == nil)
+    }
+
     @Test("The pauses have full jitter from zero to a quarter of an hour")
     func backoff() {
         #expect(Backoff.delay(failures: 1, jitter: 1) == .seconds(1))
