@@ -15,29 +15,27 @@ struct OutboxRouteTests {
         private let state: SharedState
 
         final class SharedState: Sendable {
-            let value = Locked((body: #"{"title":"Old","n":1.0}"#, version: 1))
+            let value = Locked(#"{"title":"Old","n":1.0}"#)
         }
 
         init() throws {
             let state = SharedState()
             self.state = state
             origin = try ScriptedOrigin { request, connection in
-                let tag = state.value.withLock { #""\#(md5($0.body))""# }
+                let tag = state.value.withLock { #""\#(md5($0))""# }
                 guard request.method != "GET" else {
                     let fields: HTTPFields = [.contentType: "application/json", .eTag: tag]
-                    return try connection.respond(fields: fields, body: state.value.withLock(\.body))
+                    return try connection.respond(fields: fields, body: state.value.withLock(\.self))
                 }
                 if let wanted = request["If-Match"], wanted != tag { return try connection.respond(412) }
-                state.value.withLock { state in
-                    state = (String(decoding: request.body, as: UTF8.self), state.version + 1)
-                }
+                state.value.withLock { $0 = String(decoding: request.body, as: UTF8.self) }
                 try connection.respond(204)
             }
         }
 
         var url: String { origin.url("/note") }
-        var body: String { state.value.withLock(\.body) }
-        func write(_ body: String) { state.value.withLock { $0 = (body, $0.version + 1) } }
+        var body: String { state.value.withLock(\.self) }
+        func write(_ body: String) { state.value.withLock { $0 = body } }
     }
 
     private func post(_ server: TestServer, _ path: String, _ text: String) async throws -> HTTPReply {
