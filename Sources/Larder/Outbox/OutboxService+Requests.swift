@@ -124,6 +124,14 @@ extension OutboxService {
         invalidate(target.url, invalidation, cache) { [self] in invalidate(url, invalidation, cache, then: then) }
     }
 
+    func removeVersion(_ order: RemovalOrder) {
+        guard let space = tools.namespace(order.namespace) else { return report(.versionRemoved(order.flight)) }
+        let invalidation: Invalidation = order.isDeletion ? .remove : .removeUnlessKept
+        invalidate(order.target, order.target.url, invalidation, space.cache) { [self] in
+            report(.versionRemoved(order.flight))
+        }
+    }
+
     private func invalidate(
         _ url: String, _ invalidation: Invalidation, _ cache: DiskCache, then: @escaping @Sendable () -> Void
     ) {

@@ -84,24 +84,17 @@ extension OutboxService {
         for change in shown { tools.namespace(change.namespace)?.cache.dropAnswers(of: change.target.key) }
     }
 
-    /// Shows readers the version in the cache without a change that has ended. A version that does not show the effect
-    /// of the change leaves the cache first. A cancelled or expired change may have had its effect, so the version then
-    /// has to be revalidated first.
-    func dropFromView(_ summary: ChangeSummary, isShown: Bool) {
+    /// Shows readers the version in the cache without a change that has ended. A cancelled or expired change may have
+    /// had its effect, so the version then has to be revalidated first.
+    func dropFromView(_ summary: ChangeSummary) {
         let drop: @Sendable () -> Void = { [tools] in
             tools.pending.remove(summary.id, key: summary.target.key, in: summary.namespace)
         }
-        let invalidation: Invalidation? =
-            switch (summary.state, summary.method) {
-            case (.done, "POST"): nil
-            case (.done, _) where isShown: nil
-            case (.done, "DELETE"): .remove
-            case (.done, _): .removeUnlessKept
-            default: summary.mayBeApplied ? .outdate : nil
-            }
-        guard let invalidation, let space = tools.namespace(summary.namespace) else { return drop() }
+        guard summary.state != .done, summary.mayBeApplied, let space = tools.namespace(summary.namespace) else {
+            return drop()
+        }
         let target = summary.target
-        invalidate(target, target.url, invalidation, space.cache) { [queue] in queue.async(execute: drop) }
+        invalidate(target, target.url, .outdate, space.cache) { [queue] in queue.async(execute: drop) }
     }
 
     /// Makes the body of a key anew, because a change of it has other bodies or another state.

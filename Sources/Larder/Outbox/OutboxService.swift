@@ -221,7 +221,8 @@ package final class OutboxService: @unchecked Sendable {
             }
         case .wake(let date): wake(at: date)
         case .publish(let summary): publish(summary)
-        case .dropFromView(let summary, let isShown): dropFromView(summary, isShown: isShown)
+        case .removeVersion(let order): removeVersion(order)
+        case .dropFromView(let summary): dropFromView(summary)
         case .noteRewrite(let note):
             do {
                 try store.note(note)
@@ -289,8 +290,8 @@ extension OutboxEvent {
         case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
             .sendFailed(let flight, _), .originRefused(let flight):
             flight
-        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .stored,
-            .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
+        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
+            .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
             nil
         }
     }

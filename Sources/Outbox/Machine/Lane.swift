@@ -18,6 +18,8 @@ struct Lane: Sendable {
         case committing(Then)
         case sending(SendOrder)
         case confirming
+        /// The version in the cache is older than the effect of the head, and is being removed before the head is done.
+        case removing
     }
 
     /// The continuation of a head with a row that has become durable.
@@ -97,8 +99,6 @@ struct Lane: Sendable {
     var confirmedSince: Timestamp?
     /// The version that the cache stored while the head was busy with its row.
     var shown: Shown?
-    /// Whether the version in the cache shows the effect of the head that ends.
-    var isShown = false
     /// Whether the credential changed while a request with the earlier one was under way.
     var hasNewCredential = false
 

@@ -79,6 +79,15 @@ package struct MergeOrder: Hashable, Sendable {
     package var patch: Edit?
 }
 
+/// A version in the cache that is older than the effect of a change that ends.
+package struct RemovalOrder: Hashable, Sendable {
+    package let flight: Flight
+    package var namespace: String
+    package var target: ChangeTarget
+    /// Whether the change deletes the resource. Otherwise pinned and held versions stay, and become stale.
+    package var isDeletion: Bool
+}
+
 /// A later change was made on a body that the origin has rewritten while it stored it.
 package struct RewriteNote: Hashable, Sendable {
     package var namespace: String
@@ -118,9 +127,10 @@ package enum OutboxAction: Hashable, Sendable {
     case wake(Timestamp?)
     /// Tell listeners the new state, which is durable.
     case publish(ChangeSummary)
-    /// Answer readers without this change. `isShown`: the remote version in the cache shows its effect. Otherwise the
-    /// version is older than a change that is `done`, so the shell first removes it.
-    case dropFromView(ChangeSummary, isShown: Bool)
+    /// Remove the version in the cache, and answer with ``OutboxEvent/versionRemoved(_:)``.
+    case removeVersion(RemovalOrder)
+    /// Answer readers without this change.
+    case dropFromView(ChangeSummary)
     /// Store ``Change/rewrittenBase`` in later changes with this base. A loss only leads to a needless conflict.
     case noteRewrite(RewriteNote)
     /// Store the pause of the origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only

@@ -61,6 +61,8 @@ package enum OutboxEvent: Hashable, Sendable {
     case sendFailed(Flight, SendFailure)
     /// The policy of permitted origins, or of the credential, refused the request before it was sent.
     case originRefused(Flight)
+    /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
+    case versionRemoved(Flight)
     /// The cache has stored the answer to any GET of the resource as the remote version.
     ///
     /// `ticket` is the value of ``OutboxMachine/ticket`` when the GET began.

@@ -1,11 +1,11 @@
 import Primitives
 
-/// The reads after a confirmation, which show readers the effect of the change.
+/// The reads after a confirmation, which show readers the effect of a change, and the end of the change.
 extension OutboxMachine {
     mutating func confirm(_ key: LaneKey, _ turn: inout Turn) {
         let change = lanes[key]!.change!
         if let shown = lanes[key]!.shown { return finishConfirmed(key, change, shown, isStored: true, &turn) }
-        if change.draft.edit == .post { return finish(key, change, isShown: false, &turn) }
+        if change.draft.edit == .post { return finish(key, change, isShown: true, &turn) }
         // The clock may have gone back.
         lanes[key]!.confirmedSince = min(lanes[key]!.confirmedSince ?? turn.now, turn.now)
         if waitsForPause(key, turn.now) { return }
@@ -56,7 +56,7 @@ extension OutboxMachine {
             // The head waits for its next read, which may be a day away, and needs it no more.
             case .idle: decide(.finish(shown), [head.id], &turn)
             case .loading, .committing: lanes[lane]!.shown = shown
-            case .looking, .merging, .sending: break
+            case .looking, .merging, .sending, .removing: break
             }
         }
     }
@@ -80,5 +80,33 @@ extension OutboxMachine {
                 RewriteNote(
                     namespace: key.namespace, key: change.draft.target.key, after: change.id, sent: ours,
                     stored: shown.digest)))
+    }
+
+    // MARK: - The end of a change with an effect
+
+    /// The version that a look has found shows the effect.
+    mutating func sawEffect(_ key: LaneKey, _ change: Change, isStored: Bool, _ turn: inout Turn) {
+        // A GET without the fields of the change can show the effect to other readers.
+        if !isStored, !change.draft.fieldsOfLook.isEmpty { return confirmed(key, change, nil, &turn) }
+        finish(key, change, isShown: isStored, &turn)
+    }
+
+    /// - Parameter isShown: whether the version in the cache shows the effect. Otherwise the version is older, and
+    ///   leaves the cache before the change is done, so that no reader finds it afterwards.
+    mutating func finish(_ key: LaneKey, _ change: Change, isShown: Bool, _ turn: inout Turn) {
+        // A POST has another effect than a new version of its URL.
+        guard !isShown, change.draft.edit != .post else { return hold(key, change, .done, nil, &turn) }
+        lanes[key]!.change = change
+        lanes[key]!.phase = .removing
+        turn.actions.append(
+            .removeVersion(
+                RemovalOrder(
+                    flight: Flight(change: change.id, number: lanes[key]!.flight), namespace: change.draft.namespace,
+                    target: change.draft.target, isDeletion: change.draft.edit == .delete)))
+    }
+
+    mutating func versionRemoved(_ flight: Flight, _ turn: inout Turn) {
+        guard let key = lane(of: flight), case .removing = lanes[key]!.phase else { return }
+        hold(key, lanes[key]!.change!, .done, nil, &turn)
     }
 }

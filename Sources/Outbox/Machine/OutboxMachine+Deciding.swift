@@ -62,7 +62,7 @@ extension OutboxMachine {
         if deciding[id] != nil { return .busy }
         guard lane.head?.id == id else { return nil }
         switch lane.phase {
-        case .sending, .committing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
+        case .sending, .committing, .removing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
         // The row that is being read would be older than the decision.
         case .loading: return .busy
         case .confirming: return .confirmed
@@ -226,12 +226,11 @@ extension OutboxMachine {
     mutating func decided(_ leader: Change.ID, _ turn: inout Turn) {
         guard let decision = decisions[leader], decision.isCommitting else { return }
         drop(decision: leader)
-        let isShown = if case .finish = decision.kind { true } else { false }
         for change in decision.rows {
             turn.actions.append(.publish(change.summary))
             guard let key = laneOf[change.id] else { continue }
             guard !change.state.isEnded else {
-                leave(change.id, change.summary, isShown: isShown, &turn)
+                leave(change.id, change.summary, &turn)
                 continue
             }
             guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }

@@ -98,7 +98,7 @@ extension OutboxMachine {
         switch lanes[key]!.phase {
         case .looking: looked(key, answer, &turn)
         case .confirming: confirmationRead(key, answer, &turn)
-        case .idle, .loading, .merging, .committing, .sending: break
+        case .idle, .loading, .merging, .committing, .sending, .removing: break
         }
     }
 
@@ -112,7 +112,7 @@ extension OutboxMachine {
         case .confirming:
             noteFailure(key, &turn)
             confirmLater(key, lanes[key]!.change!, problem, nil, &turn)
-        case .idle, .loading, .merging, .committing, .sending: break
+        case .idle, .loading, .merging, .committing, .sending, .removing: break
         }
     }
 
@@ -160,7 +160,7 @@ extension OutboxMachine {
     private mutating func sawVersion(_ key: LaneKey, _ change: Change, _ answer: ReadAnswer, _ turn: inout Turn) {
         let digest = answer.mark.digest
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
-            return finish(key, change, isShown: answer.isStored, &turn)
+            return sawEffect(key, change, isStored: answer.isStored, &turn)
         }
         let soundness = Soundness(
             of: answer.mark, body: answer.body, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
@@ -224,7 +224,7 @@ extension OutboxMachine {
         }
         let change = lanes[key]!.change!
         switch result {
-        case .equalsTheirs: finish(key, change, isShown: isStored, &turn)
+        case .equalsTheirs: sawEffect(key, change, isStored: isStored, &turn)
         case .theirsIsBase: send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash where change.mergesRewriting(version.digest):
             send(key, ownContent(change), Self.guarding(version), &turn)
@@ -273,11 +273,5 @@ extension OutboxMachine {
         change.problem = problem
         change.nextAttempt = nil
         commit(key, change, then: .rest, &turn)
-    }
-
-    /// - Parameter isShown: as in ``OutboxAction/dropFromView(_:isShown:)``.
-    mutating func finish(_ key: LaneKey, _ change: Change, isShown: Bool, _ turn: inout Turn) {
-        lanes[key]!.isShown = isShown
-        hold(key, change, .done, nil, &turn)
     }
 }

@@ -166,15 +166,15 @@ extension OutboxMachine {
     mutating func rest(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
         idle(key, until: change.nextAttempt ?? turn.now, turn.now)
         if change.state.isEnded {
-            leave(change.id, change.summary, isShown: lanes[key]!.isShown, &turn)
+            leave(change.id, change.summary, &turn)
         } else if change.state == .confirmed, let shown = lanes[key]!.shown {
             decide(.finish(shown), [change.id], &turn)
         }
     }
 
     /// Removes an ended change from its lane.
-    mutating func leave(_ id: Change.ID, _ summary: ChangeSummary, isShown: Bool, _ turn: inout Turn) {
-        turn.actions.append(.dropFromView(summary, isShown: isShown))
+    mutating func leave(_ id: Change.ID, _ summary: ChangeSummary, _ turn: inout Turn) {
+        turn.actions.append(.dropFromView(summary))
         remove(id)
     }
 

@@ -40,7 +40,7 @@ extension OutboxMachine {
             hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
         case .looking: hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
         case .confirming: finish(key, change, isShown: false, &turn)
-        case .idle, .loading, .merging, .committing: break
+        case .idle, .loading, .merging, .committing, .removing: break
         }
     }
 
@@ -61,7 +61,8 @@ extension OutboxMachine {
             change.attempts -= 1
             block(key, change, answer.status, &turn)
         case .gone:
-            if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
+            // The shell has removed the version before it reported the answer.
+            if change.draft.edit == .delete { return finish(key, change, isShown: true, &turn) }
             clash(key, change, nil, .deleted, &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else {
@@ -82,12 +83,18 @@ extension OutboxMachine {
         change.problem = nil
         change.mayBeApplied = false
         // No GET shows the effect of a POST.
-        if change.draft.edit == .post { return finish(key, change, isShown: false, &turn) }
+        if change.draft.edit == .post { return finish(key, change, isShown: true, &turn) }
+        confirmed(key, change, answer.etag.flatMap(Validator.init(strong:)), &turn)
+    }
+
+    /// - Parameter tag: the tag of the version that the request has made; `nil`: unknown.
+    mutating func confirmed(_ key: LaneKey, _ change: Change, _ tag: Validator?, _ turn: inout Turn) {
+        var change = change
         change.state = .confirmed
         ticket += 1
         lanes[key]!.failures = 0
         lanes[key]!.confirmedTicket = ticket
-        lanes[key]!.confirmedTag = answer.etag.flatMap(Validator.init(strong:))
+        lanes[key]!.confirmedTag = tag
         commit(key, change, then: .confirm, &turn)
     }
 

@@ -101,6 +101,7 @@ package struct OutboxMachine: Sendable {
         case .sendAnswered(let flight, let answer): sendAnswered(flight, answer, &turn)
         case .sendFailed(let flight, let failure): sendFailed(flight, failure, &turn)
         case .originRefused(let flight): originRefused(flight, &turn)
+        case .versionRemoved(let flight): versionRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
             stored(namespace, key, ticket, etag, digest, &turn)
         case .credentialChanged(let namespace, let name): credentialChanged(namespace, name, &turn)

@@ -92,8 +92,8 @@ struct ChangeRow {
 
     /// The columns of a summary. The others, such as the fields, may be long.
     static let summaryColumns = """
-        id, namespace, lane, method, url, canonicalURL, key, origin, credential, state, attempts, problem, problemStatus,
-        created, nextAttempt, expires, mayBeApplied, isUnguarded, byteCount
+        id, namespace, lane, method, url, canonicalURL, key, origin, credential, state, attempts, problem,
+        problemStatus, created, nextAttempt, expires, mayBeApplied, isUnguarded, byteCount
         """
 
     static func summary(_ row: Row) throws -> ChangeSummary {

@@ -13,8 +13,8 @@ final class Shell {
     var sends: [SendOrder] = []
     var published: [ChangeSummary] = []
     var dropped: [Change.ID] = []
-    /// The dropped changes with an effect that the version in the cache shows.
-    var shown: [Change.ID] = []
+    /// The removed versions that did not show the effects of changes.
+    var removals: [RemovalOrder] = []
     var refusals: [Refusal] = []
     var merges: [MergeOrder] = []
     var pauses: [String: HostPause] = [:]
@@ -110,9 +110,10 @@ final class Shell {
             sends.append(order)
         case .wake(let date): wake = date
         case .publish(let summary): published.append(summary)
-        case .dropFromView(let summary, let isShown):
-            dropped.append(summary.id)
-            if isShown { shown.append(summary.id) }
+        case .removeVersion(let order):
+            removals.append(order)
+            return .versionRemoved(order.flight)
+        case .dropFromView(let summary): dropped.append(summary.id)
         case .noteRewrite(let note):
             for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
                 rows[id]!.rewrittenBase = note.stored
