@@ -31,6 +31,8 @@ final class Shell {
     /// The versions of the credential with which the requests of a flight were made.
     private(set) var usedCredentials: [Flight: Int] = [:]
     var willRead: (ReadOrder) -> Void = { _ in }
+    var willRemove: (RemovalOrder) -> Void = { _ in }
+    var didPublish: (ChangeSummary) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
     private var nextID: Change.ID = 1
@@ -109,8 +111,11 @@ final class Shell {
             stateWhenSent.append(rows[order.flight.change]!.state)
             sends.append(order)
         case .wake(let date): wake = date
-        case .publish(let summary): published.append(summary)
+        case .publish(let summary):
+            published.append(summary)
+            didPublish(summary)
         case .removeVersion(let order):
+            willRemove(order)
             removals.append(order)
             return .versionRemoved(order.flight)
         case .dropFromView(let summary): dropped.append(summary.id)
