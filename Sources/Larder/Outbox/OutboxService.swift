@@ -221,6 +221,7 @@ package final class OutboxService: @unchecked Sendable {
             }
         case .wake(let date): alarm.set(date) { [weak self] in self?.handle(.timer) }
         case .publish(let summary): publish(summary)
+        case .removeVersion(let order): removeVersion(order)
         case .dropFromView(let summary): dropFromView(summary)
         case .noteRewrite(let note):
             do {
@@ -275,8 +276,8 @@ extension OutboxEvent {
         case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
             .sendFailed(let flight, _), .originRefused(let flight):
             flight
-        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .stored,
-            .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
+        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
+            .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
             nil
         }
     }

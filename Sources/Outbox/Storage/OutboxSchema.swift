@@ -20,7 +20,7 @@ enum OutboxSchema {
         file: "outbox.sqlite",
         // "LdOx".
         application: 0x4C64_4F78,
-        migrations: [first, second, third])
+        migrations: [first, second, third, fourth])
 
     private static let first = """
         CREATE TABLE changes (
@@ -84,5 +84,9 @@ enum OutboxSchema {
 
     private static let third = """
         ALTER TABLE changes ADD COLUMN skipsLook INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let fourth = """
+        ALTER TABLE changes ADD COLUMN baseType TEXT;
         """
 }

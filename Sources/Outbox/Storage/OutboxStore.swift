@@ -22,7 +22,9 @@ package final class OutboxStore: Sendable {
         self.limits = limits
         do {
             database = try StateDatabase(directory: directory, schema: OutboxSchema.schema) { db in
-                let cursor = try Row.fetchCursor(db, sql: "SELECT * FROM changes WHERE ended IS NULL")
+                // A row of an unknown form must end the opening, not the sending.
+                let sql = "SELECT \(ChangeRow.summaryColumns) FROM changes WHERE ended IS NULL"
+                let cursor = try Row.fetchCursor(db, sql: sql)
                 while let row = try cursor.next() { _ = try ChangeRow.summary(row) }
             }
         } catch {

@@ -7,6 +7,7 @@ package struct Heap<Element: Comparable> {
 
     /// The smallest element; `nil`: the heap is empty.
     package var first: Element? { elements.first }
+    package var count: Int { elements.count }
 
     /// Needs a time that is logarithmic in the number of elements, as ``removeFirst()`` does.
     package mutating func insert(_ element: Element) {
@@ -32,6 +33,11 @@ package struct Heap<Element: Comparable> {
             elements.swapAt(child, parent)
             parent = child
         }
+    }
+
+    /// Keeps certain elements. Sorts them, because a sorted array is a heap.
+    package mutating func filter(_ isKept: (Element) -> Bool) {
+        elements = elements.filter(isKept).sorted()
     }
 }
 

@@ -65,6 +65,7 @@ struct OutboxStoreTests {
             $0.onUncertain = .retry
             $0.expires = now + .seconds(5)
             $0.credential = "work"
+            $0.baseType = "text/a"
         }
         var changes: [Change] = []
         for draft in drafts { changes.append(try store.insert(draft, now: now).change) }

@@ -35,7 +35,8 @@ struct PauseStoreTests {
         try queue.writeWithoutTransaction {
             try $0.execute(
                 sql: """
-                    DROP TABLE pauses; ALTER TABLE changes DROP COLUMN skipsLook; PRAGMA user_version = 1
+                    DROP TABLE pauses; ALTER TABLE changes DROP COLUMN skipsLook;
+                    ALTER TABLE changes DROP COLUMN baseType; PRAGMA user_version = 1
                     """)
         }
         try queue.close()
