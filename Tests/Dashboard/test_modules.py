@@ -327,6 +327,13 @@ def test_long_texts_with_many_differences_are_compared_at_their_ends(run):
     assert kinds == [["same", 1], ["theirs", 20000], ["same", 1]]
 
 
+@pytest.mark.parametrize("texts, end", [
+    ([], "\n"), (["a"], "\n"), (["a\r\nb", "c"], "\r\n"), (["a\r\nb\n"], "\n"), (["a\r\n", "b\n"], "\n"),
+])
+def test_the_line_end_of_texts_is_the_one_that_all_have(run, texts, end):
+    assert run("line-diff", "({ lineEndOf }, texts) => lineEndOf(texts)", texts) == end
+
+
 @pytest.mark.parametrize("source, text", [
     ('{"b":1.50,"a":[1e400,{}],"c":{}}', '{\n  "a": [\n    1e400,\n    {}\n  ],\n  "b": 1.50,\n  "c": {}\n}'),
     ('"\\u0061"', '"a"'), ("[]", "[]"), (" 12345678901234567890 ", "12345678901234567890"),

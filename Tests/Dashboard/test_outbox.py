@@ -236,7 +236,6 @@ def test_the_text_of_the_editor_stays_while_the_change_is_read_again(page, serve
     server.call("POST", f"/outbox/{id}/retry")
     page.wait_for_text(".chunk.clash .side.theirs pre", "Rival again")
     wait_for_state(page, "conflict")
-    page.button("Edit and send").click()
     assert page.find("textarea").get_property("value") == '{"title": "Half'
 
 
@@ -371,6 +370,23 @@ def test_a_text_is_compared_line_by_line_and_other_bytes_are_named(page, server,
     page.go(f"#/change/{change['id']}")
     wait_for_state(page, "conflict")
     assert page.texts(".version-heads p") == ["3 B that are not UTF-8"] * 3
+
+
+def test_an_edited_text_keeps_its_line_ends(page, server, origin):
+    def event(title, place):
+        return f"BEGIN:VEVENT\r\nSUMMARY:{title}\r\nLOCATION:{place}\r\nEND:VEVENT\r\n"
+
+    url = origin.keep("/event.ics", event("Rival", "Paris"))
+    id = send(server, url, event("Mine", "Rome"), event("Old", "Rome"), headers={"Content-Type": "text/calendar"})
+    open_change(page, server, id, "conflict")
+    assert lines(page, ".chunk.clash pre") == ["SUMMARY:Old", "SUMMARY:Rival", "SUMMARY:Mine"]
+    page.button("Edit and send").click()
+    field = page.field("Merged body")
+    assert field.get_property("value") == event("Mine", "Paris").replace("\r", "")
+    page.type("Merged body", event("Both", "Paris").replace("\r", ""))
+    page.button("Send this body").click()
+    wait_for_state(page, "done")
+    assert origin.text("/event.ics") == event("Both", "Paris")
 
 
 def test_a_change_that_does_not_exist_is_reported(page, server):

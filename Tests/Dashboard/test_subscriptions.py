@@ -11,7 +11,7 @@ from test_tokens import secured, sign_in  # noqa: F401: pytest finds the fixture
 
 NARROW = (390, 780)
 # The subscriptions of the tests have no pauses.
-QUICK = {"minGap": 0, "maxDelay": 0, "concurrencyPerHost": 8}
+QUICK = {"minGap": 0, "concurrencyPerHost": 8}
 
 
 def feed(origin, path, *links):
@@ -113,8 +113,8 @@ def test_a_subscription_shows_its_definition_and_its_missing_resources(page, ser
     assert urls[1] in row and "the origin answered with status 404" in row, row
     page.wait_for_text("table[aria-label='Missing resources'] time", "s ago")
     facts = " ".join(" ".join(page.texts(".facts")).split())
-    for words in ("Generation 1", "Latest 50", "Interval 15 min", f"{quiet} UTC", "Accept-Language, X-Key",
-                  "8 at a time to a host, without pauses", "May shrink by half at most"):
+    for words in ("Generation 1", "Latest 50", "Interval 15 min", f"{quiet} UTC", "accept-language, x-key",
+                  "Longest delay 5 min", "8 at a time to a host, without pauses", "May shrink by half at most"):
         assert words in facts, facts
     # The values of request fields may be secret.
     assert "battery" not in page.value("return document.documentElement.outerHTML")
@@ -152,7 +152,7 @@ def test_a_refresh_brings_a_new_generation(page, server, origin):
     page.wait(lambda: page.find("main > .view > .chips .chip").text == "complete", "the new generation")
     page.wait(lambda: page.texts("table[aria-label='Resources'] .chip") == ["held", "held"], "both copies")
     assert not any(heading.startswith("Missing") for heading in page.texts("h2"))
-    assert of(server, "list")["generation"] == 2
+    assert of(server, "list")["generation"] > 1
 
 
 def test_a_source_that_begins_to_fail_is_reported(page, server, origin):
@@ -221,7 +221,7 @@ def test_a_subscription_is_refreshed_and_deleted_with_keys_alone(page, server, o
     page.wait(lambda: hands.place.tag_name == "h1", "the focus at the heading")
     hands.go_to("Refresh now")
     hands.press(Keys.ENTER)
-    page.wait(lambda: of(server, "list")["generation"] == 2, "another generation")
+    page.wait_for_text(".facts", "Generation\n2")
     assert hands.words() == "Refresh now"
     hands.go_to("Delete")
     hands.press(Keys.SPACE)

@@ -2,7 +2,7 @@
 
 import { bytes } from "./format.js";
 import { mergedTree, parseTree, printed } from "./json-tree.js";
-import { mergedLines, threeWay } from "./line-diff.js";
+import { lineEndOf, mergedLines, threeWay } from "./line-diff.js";
 
 const TITLES = {
     base: ["Base", "The version that the author saw"],
@@ -27,8 +27,9 @@ export function compare(change) {
     const trees = Object.fromEntries(Object.entries(texts).map(([side, text]) => [side, treeOf(text)]));
     const present = Object.keys(texts).filter((side) => texts[side] !== null);
     const isJSON = present.length > 0 && present.every((side) => trees[side] !== undefined);
+    const lineEnd = isJSON ? "\n" : lineEndOf(present.map((side) => texts[side]));
     const linesOf = (side) => texts[side] === null || texts[side] === "" ? []
-        : (isJSON ? printed(trees[side], true) : texts[side]).split("\n");
+        : (isJSON ? printed(trees[side], true) : texts[side]).split(lineEnd);
     const base = linesOf("base");
     // A comma only shows that another member follows.
     const keyOf = isJSON ? (line) => line.replace(/,$/, "") : undefined;
@@ -42,7 +43,7 @@ export function compare(change) {
     function mergedOf() {
         if (texts.theirs === null) return texts.ours;
         if (texts.ours === null) return null;
-        return isJSON ? printed(mergedTree(trees.base, trees.theirs, trees.ours)) : mergedLines(chunks).join("\n");
+        return isJSON ? printed(mergedTree(trees.base, trees.theirs, trees.ours)) : mergedLines(chunks).join(lineEnd);
     }
 }
 

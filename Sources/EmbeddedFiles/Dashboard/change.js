@@ -93,7 +93,7 @@ export function changeView(context, { key: id }) {
             fill(words, stateWords(change));
         });
         parts.draw("versions", [change.state, problem, change.seen, change.ours, change.theirs], showVersions);
-        if (!decisionsOf(change).includes("edit")) editor.close();
+        editor.offer(decisionsOf(change).includes("edit"));
         actions.show(change, editor.isOpen);
         const { seen, ours, theirs, ...rest } = change;
         parts.draw("facts", rest, () => fill(facts, ...factsOf(change)
@@ -112,7 +112,10 @@ export function changeView(context, { key: id }) {
     }
 
     function showMissing() {
-        for (const panel of [state, versions, metadata, editor.element]) panel.hidden = true;
+        // A new note would take the focus from its link.
+        if (gone.childElementCount > 0) return;
+        editor.offer(false);
+        for (const panel of [state, versions, metadata]) panel.hidden = true;
         for (const part of [chips, others]) fill(part);
         trouble.show(null);
         fill(gone, h(

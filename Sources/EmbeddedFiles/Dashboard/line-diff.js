@@ -34,6 +34,12 @@ export function threeWay(base, theirs, ours, keyOf = (line) => line) {
     return chunks;
 }
 
+/** Returns the line end of texts: CRLF if all of their lines end with it, else LF. */
+export function lineEndOf(texts) {
+    const ends = texts.flatMap((text) => text.match(/\r?\n/g) ?? []);
+    return ends.length > 0 && ends.every((end) => end === "\r\n") ? "\r\n" : "\n";
+}
+
 /** Returns the text that both edits make together. Where they clash, the text has the lines of `ours`. */
 export function mergedLines(chunks) {
     return chunks.flatMap(({ kind, theirs, ours }) => kind === "theirs" ? theirs : ours);

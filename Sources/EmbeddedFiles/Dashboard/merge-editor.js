@@ -1,4 +1,5 @@
 import { fill, h, newId } from "./dom.js";
+import { lineEndOf } from "./line-diff.js";
 
 /** A form with a body that the user has merged. The user's text stays while the versions change. */
 export class MergeEditor {
@@ -6,12 +7,17 @@ export class MergeEditor {
     #starts = h("div.actions");
     #submit = h("button.primary", { type: "submit" }, "Send this body");
     #isJSON = false;
+    /** The text from which the user started. */
+    #start = "";
     #isEdited = false;
+    #isWanted = false;
+    #isOffered = false;
 
     /** @param {(text: string) => Promise<boolean>} send sends the body, and returns whether the server has taken it */
     constructor(send) {
-        const hint = h("p.hint", { id: newId() }, "The body replaces the version of the origin. If the origin has a "
-            + "still newer version by then, Larder merges the body into it, or asks again.");
+        const hint = h("p.hint", { id: newId() }, "The merged text has ours where both sides clash. The body replaces "
+            + "the version of the origin. If the origin has a still newer version by then, Larder merges the body into "
+            + "it, or asks again.");
         this.#text = h("textarea.mono", {
             id: newId(), rows: 14, spellcheck: "false", autocomplete: "off", "aria-describedby": hint.id,
             input: () => {
@@ -28,17 +34,23 @@ export class MergeEditor {
             this.#starts, h("div.actions", {}, this.#submit));
     }
 
-    get isOpen() { return !this.element.hidden; }
+    get isOpen() { return this.#isWanted && this.#isOffered; }
 
-    /** Opens or closes the form. */
+    /** Opens or closes the form. The user's text stays for the next time. */
     toggle() {
-        this.element.hidden = this.isOpen;
+        this.#want(!this.#isWanted);
         if (this.isOpen) this.#text.focus();
     }
 
-    /** Closes the form. The user's text stays for the next time. */
-    close() {
-        this.element.hidden = true;
+    /** Hides an open form while the server would not take a body. */
+    offer(isOffered) {
+        this.#isOffered = isOffered;
+        this.element.hidden = !this.isOpen;
+    }
+
+    #want(isWanted) {
+        this.#isWanted = isWanted;
+        this.element.hidden = !this.isOpen;
     }
 
     /** @param {object} comparison as of `compare` */
@@ -54,8 +66,16 @@ export class MergeEditor {
     }
 
     #fill(text) {
+        this.#start = text;
         this.#text.value = text;
         this.#check();
+    }
+
+    /** The text with the line ends of the start. The field itself has only line feeds. */
+    get #body() {
+        const { value } = this.#text;
+        if (value === this.#start.replace(/\r\n?/g, "\n")) return this.#start;
+        return value.replaceAll("\n", lineEndOf([this.#start]));
     }
 
     /** A text that is not JSON cannot be sent in the place of JSON. */
@@ -74,9 +94,9 @@ export class MergeEditor {
     async #send(send) {
         if (this.#submit.getAttribute("aria-disabled") === "true") return;
         this.#submit.setAttribute("aria-disabled", "true");
-        if (await send(this.#text.value)) {
+        if (await send(this.#body)) {
             this.#isEdited = false;
-            this.close();
+            this.#want(false);
         }
         this.#submit.removeAttribute("aria-disabled");
     }

@@ -115,6 +115,8 @@ export function subscriptionView(context, { key: name, query: first }) {
     }
 
     function showRemoved() {
+        // A new note would take the focus from its link.
+        if (gone.childElementCount > 0) return;
         asking.abort();
         columns.hidden = true;
         for (const part of [source, chips, notes]) fill(part);
