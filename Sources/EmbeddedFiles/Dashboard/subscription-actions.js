@@ -56,8 +56,8 @@ export class SubscriptionActions {
             { title: "Delete this subscription?", action: "Delete", signal },
             h("p.foreign", {}, this.#name),
             h("div.check", {}, keep, h("label", { for: keep.id }, "Keep the copies as ordinary entries")),
-            h("p.small.muted", {}, "Kept copies can expire and be evicted. Otherwise the copies are removed, except "
-                + "pinned ones and those that another subscription holds."))) return;
+            h("p.small.muted", {}, "Kept copies can expire and be evicted. Otherwise the copies are removed. Pinned "
+                + "copies, and copies of another subscription, stay."))) return;
         await api.json("DELETE", this.#path, { query: { keep: keep.checked } });
         notices.done(
             keep.checked ? "The subscription was deleted. Its copies are entries now."
