@@ -24,7 +24,7 @@ package final class OutboxStore: Sendable {
     ///   ``OutboxError/newerFormat(path:found:supported:)`` and ``OutboxError/inUse(path:)``, each without a change of
     ///   the file.
     package init(directory: String, limits: OutboxLimits = OutboxLimits()) throws(OutboxError) {
-        let path = try OutboxFile.prepare(in: directory)
+        let (path, isNew) = try OutboxFile.prepare(in: directory)
         self.path = path
         self.limits = limits
         var configuration = Configuration()
@@ -54,7 +54,9 @@ package final class OutboxStore: Sendable {
                 while let row = try cursor.next() { _ = try ChangeRow.summary(row) }
             }
         } catch {
-            throw Self.map(error, path)
+            let error = Self.map(error, path)
+            if isNew, error == .noSpace { OutboxFile.remove(path) }
+            throw error
         }
     }
 
