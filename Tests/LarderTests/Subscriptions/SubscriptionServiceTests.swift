@@ -179,6 +179,24 @@ struct SubscriptionServiceTests {
         }
     }
 
+    @Test("A restart keeps minGap to the requests of the earlier process")
+    func pacingOverRestarts() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a", "/b": "b"])
+            let urls: [JSON] = ["/a", "/b"].map { .string(web.url($0)) }
+            try await test.put("set", ["source": ["urls": .array(urls)], "minGap": 10])
+            try await test.wait("set") { _ in web.origin.requestCount == 1 }
+            for _ in 0..<3 {
+                try await test.restart()
+                try await test.wait("set") { $0.wanted == 2 }
+            }
+            test.turn(.seconds(10))
+            try await test.wait("set") { _ in web.origin.requestCount >= 2 }
+            _ = try await test.report("set")
+            #expect(web.origin.requestCount == 2)
+        }
+    }
+
     @Test("A purge of a member's key or URL removes the copy; the next refresh brings it back")
     func purged() async throws {
         try await TestSubscriptions.withOne { test in
