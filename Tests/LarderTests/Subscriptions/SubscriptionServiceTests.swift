@@ -281,4 +281,28 @@ struct SubscriptionServiceTests {
             #expect(other.origin.requestCount == 1 && other.origin.requests[0]["Authorization"] == nil)
         }
     }
+
+    @Test("No request begins before the present credential has been read")
+    func lateCredential() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a1"])
+            func set(_ secret: String) async throws {
+                let origins: Set = ["http://127.0.0.1:\(web.origin.port)"]
+                try await test.setCredential(
+                    "key", OutboxCredential(origins: origins, fields: [.init("Authorization", secret)]))
+            }
+            try await set("first")
+            try await test.put("set", ["source": ["urls": [.string(web.url("/a"))]], "credential": "key"])
+            try await test.wait("set", generation: 1)
+            try await set("second")
+            let gate = Gate("the outbox, which has the credentials")
+            test.server.outbox.queue.async { try? gate.waitBlocking() }
+            try await test.refresh("set")
+            test.service.clockChanged()
+            _ = try await test.report("set")
+            gate.open()
+            try await test.wait("set", generation: 2)
+            #expect(web.origin.requests.map { $0["Authorization"] } == ["first", "second"])
+        }
+    }
 }
