@@ -41,7 +41,7 @@ package final class StateDatabase: Sendable {
     ///   ``StateError/newerFormat(path:found:supported:)`` and ``StateError/inUse(path:)``, each without a change of
     ///   the file; the errors of `check`, as they are.
     package init(directory: String, schema: Schema, check: (Database) throws -> Void = { _ in }) throws {
-        let path = try StateFile.prepare(schema.file, in: directory)
+        let (path, isNew) = try StateFile.prepare(schema.file, in: directory)
         self.path = path
         var configuration = Configuration()
         configuration.label = "larder.\(schema.file)"
@@ -68,7 +68,9 @@ package final class StateDatabase: Sendable {
                 try check(db)
             }
         } catch let error as DatabaseError {
-            throw Self.map(error, path)
+            let error = Self.map(error, path)
+            if isNew, error == .noSpace { StateFile.remove(path) }
+            throw error
         }
     }
 

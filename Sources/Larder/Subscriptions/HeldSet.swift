@@ -1,4 +1,5 @@
 import DiskCache
+import Feeds
 import HTTPTypes
 import Outbox
 import Primitives
@@ -22,8 +23,10 @@ final class HeldSet: @unchecked Sendable {
     /// ``Namespace/id`` of the namespace with the generation. Another version of the namespace has no generation yet.
     let spaceID: Int
     var machine: RefreshMachine
-    /// The validators of the source's document.
+    /// The validators of the source's document of which the set is made.
     var validators: (etag: String?, lastModified: String?)
+    /// When the source first listed its items that claim to be from the future.
+    var futureDates: FutureDates
     var stage = Stage.none
     /// The members that have answered since the last switch, for the next one.
     var settled: [String: GenerationMember] = [:]
@@ -37,6 +40,8 @@ final class HeldSet: @unchecked Sendable {
     var isReadingDocument = false
     /// Secret fields for the origins to which they are bound.
     var credential: Credential?
+    /// Whether ``credential`` is being read. Until then no request begins.
+    var awaitsCredential = false
     /// The records in the store.
     var saved: [String: MemberRecord]
     var savedSource: SourceState?
@@ -52,6 +57,7 @@ final class HeldSet: @unchecked Sendable {
         definition = record.definition
         self.spaceID = spaceID
         validators = (record.source.etag, record.source.lastModified)
+        futureDates = FutureDates(record.source.futureDates)
         self.generation = generation
         saved = Dictionary(uniqueKeysWithValues: members.map { ($0.member.item.key, $0) })
         confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }
@@ -69,6 +75,7 @@ final class HeldSet: @unchecked Sendable {
         let state = machine.state
         var source = SourceState(state)
         (source.etag, source.lastModified) = validators
+        source.futureDates = futureDates.firstListed
         var records: [String: MemberRecord] = [:]
         for (position, member) in state.members.enumerated() {
             let key = member.item.key

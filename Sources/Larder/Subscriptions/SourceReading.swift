@@ -35,9 +35,15 @@ struct SourceReading: Sendable {
     /// The time for which the source wants no further request: the most of its documents' lifetimes and the ttl of RSS.
     private var least: Duration = .zero
     private var fault: String?
+    /// The validators of a document that is the whole source.
+    private(set) var validators: (etag: String?, lastModified: String?)?
+    /// ``answer(at:)`` notes the items that claim to be from the future.
+    private(set) var futureDates: FutureDates
 
-    init(_ subscription: Subscription) {
+    /// - Parameter futureDates: as the last reading left them.
+    init(_ subscription: Subscription, futureDates: FutureDates = FutureDates()) {
         latest = subscription.latest
+        self.futureDates = futureDates
         switch subscription.source {
         case .urls(let urls): kind = .list(urls, isPages: false)
         case .capture(let urls): kind = .list(urls, isPages: true)
@@ -86,6 +92,7 @@ struct SourceReading: Sendable {
             let contentType = document.fields[fields: .contentType].first?.text
             let outcome = FeedParser.parse(document.body, url: document.url, contentType: contentType)
             least = max(least, outcome.content?.timeToLive ?? .zero)
+            validators = (document.fields[values: .eTag].first, document.fields[values: .lastModified].first)
             kind = .feed(url: url, enclosures: enclosures, outcome)
             next = nil
         case .sitemap(var walk):
@@ -120,7 +127,7 @@ struct SourceReading: Sendable {
 
     /// The items, when ``next`` is `nil`. A source with an unreadable part gives no items, because a part of a set
     /// would look like a set that shrank.
-    func answer(at now: Timestamp) -> SourceAnswer {
+    mutating func answer(at now: Timestamp) -> SourceAnswer {
         if let fault { return .failed(reason: fault, pause: nil) }
         switch kind {
         case .list(let urls, let isPages):
@@ -131,7 +138,7 @@ struct SourceReading: Sendable {
             case .unparsable(let reason): return .failed(reason: reason, pause: nil)
             case .empty: return .failed(reason: "the feed has no items", pause: nil)
             case .items(let feed):
-                let chosen = ItemSelection.latest(latest, of: feed.items, now: now)
+                let chosen = choose(feed.items, countsLinks: !enclosures, now)
                 return answer(
                     urls: chosen.flatMap { item in
                         [item.link].compactMap(\.self) + (enclosures ? item.enclosures.map(\.url) : [])
@@ -141,13 +148,13 @@ struct SourceReading: Sendable {
             if let problem = walk.problems.first {
                 return .failed(reason: "\(problem.url): \(problem.reason)", pause: nil)
             }
-            return answer(urls: Self.latest(latest, of: walk.entries, now: now).map(\.location))
+            return answer(urls: choose(walk.entries, now).map(\.location))
         case .pages(let list):
             switch list.outcome {
             case .unparsable(let reason): return .failed(reason: reason, pause: nil)
             case .empty: return .failed(reason: "the list has no items", pause: nil)
             case .items(let items):
-                return answer(urls: ItemSelection.latest(latest, of: items, now: now).compactMap(\.link))
+                return answer(urls: choose(items, countsLinks: true, now).compactMap(\.link))
             }
         }
     }
@@ -159,17 +166,23 @@ struct SourceReading: Sendable {
         return .items(items, least: least)
     }
 
+    private mutating func choose(_ items: [FeedItem], countsLinks: Bool, _ now: Timestamp) -> [FeedItem] {
+        futureDates.note(items.lazy.map { (ItemIdentity($0).description, $0.date) }, now: now)
+        return ItemSelection.latest(
+            latest, of: items, now: now, futureDates: futureDates, countsLinks: countsLinks)
+    }
+
     /// The entries that changed last, in the order of the sitemaps for one date.
-    private static func latest(_ count: Int?, of entries: [Sitemap.Entry], now: Timestamp) -> [Sitemap.Entry] {
-        guard let count, entries.count > count else { return entries }
-        func date(_ index: Int) -> Timestamp {
-            entries[index].modified.map { min($0, now) } ?? Timestamp(milliseconds: .min)
+    private mutating func choose(_ entries: [Sitemap.Entry], _ now: Timestamp) -> [Sitemap.Entry] {
+        guard let latest, entries.count > latest else { return entries }
+        futureDates.note(entries.lazy.map { ($0.location, $0.modified) }, now: now)
+        let dates = entries.map { entry in
+            futureDates.date(entry.modified, of: entry.location, now: now) ?? Timestamp(milliseconds: .min)
         }
         let order = entries.indices.sorted { left, right in
-            let dates = (date(left), date(right))
-            return dates.0 == dates.1 ? left < right : dates.0 > dates.1
+            dates[left] == dates[right] ? left < right : dates[left] > dates[right]
         }
-        return order.prefix(count).map { entries[$0] }
+        return order.prefix(latest).map { entries[$0] }
     }
 
     private static let link = HTTPField.Name("Link")!

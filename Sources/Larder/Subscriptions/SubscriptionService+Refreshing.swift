@@ -10,8 +10,12 @@ extension SubscriptionService {
     /// give it work.
     func advance(_ set: HeldSet, _ store: SubscriptionStore, at now: Timestamp) -> Timestamp? {
         guard let space = tools.namespace(set.namespace), space.id == set.spaceID else { return nil }
+        // A clock that went back makes no event, so without this look the set would wait until the old dates.
+        set.machine.observe(now)
         if let date = set.machine.nextDate, date <= now { handle(.time, set) }
         if set.reading == nil, set.machine.sourceIsDue(at: now) { beginSource(of: set) }
+        // A request without its credential would be refused, and a refusal waits for a day.
+        if set.awaitsCredential { return nil }
         var next = readSource(of: set, space, at: now)
         if let date = fetchMembers(of: set, space, at: now) { next = min(next ?? date, date) }
         if let date = set.machine.nextDate, date > now { next = min(next ?? date, date) }
@@ -37,15 +41,14 @@ extension SubscriptionService {
     private func beginSource(of set: HeldSet) {
         loadCredential(of: set)
         set.machine.beginSource()
-        set.reading = SourceReading(set.definition)
+        set.reading = SourceReading(set.definition, futureDates: set.futureDates)
     }
 
     /// Asks for the next document of the source. Returns the date of its turn, if it has to wait for one.
     private func readSource(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
         guard let reading = set.reading, !set.isReadingDocument else { return nil }
         guard let text = reading.next else {
-            set.reading = nil
-            handle(.sourceAnswered(reading.answer(at: now)), set)
+            endSource(of: set, reading, at: now)
             return nil
         }
         guard let url = try? CanonicalURL(text) else {
@@ -79,6 +82,17 @@ extension SubscriptionService {
         return nil
     }
 
+    /// Only the list of which the set is made has validators. If the validators of a refused document stayed, the
+    /// origin would confirm that document, and the confirmation would count as a good list.
+    private func endSource(of set: HeldSet, _ reading: SourceReading, at now: Timestamp) {
+        var reading = reading
+        set.reading = nil
+        handle(.sourceAnswered(reading.answer(at: now)), set)
+        guard set.machine.sourceProblem == nil else { return }
+        set.futureDates = reading.futureDates
+        if let validators = reading.validators { set.validators = validators }
+    }
+
     private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
         guard let reading = set.reading else { return }
         let now = tools.clock.now()
@@ -101,11 +115,6 @@ extension SubscriptionService {
                     guard sets[set.id] === set else { return }
                     set.isReadingDocument = false
                     set.reading = reading
-                    if reading.isOneDocument {
-                        set.validators = (
-                            document.fields[values: .eTag].first, document.fields[values: .lastModified].first
-                        )
-                    }
                     scheduleAdvance()
                 }
             }

@@ -95,8 +95,12 @@ extension SubscriptionService {
 
     func loadCredential(of set: HeldSet) {
         guard let name = set.definition.credential else { return }
+        set.awaitsCredential = true
         tools.credential(name, set.namespace) { [self] credential in
-            queue.async { set.credential = credential }
+            queue.async { [self] in
+                (set.credential, set.awaitsCredential) = (credential, false)
+                scheduleAdvance()
+            }
         }
     }
 

@@ -134,6 +134,7 @@ package final class SubscriptionService: @unchecked Sendable {
             }
             savedPauses = pacer.pauses(at: now)
             for record in try store.all() { records[record.id] = record }
+            if !records.isEmpty { pacer.restarted(at: now) }
             phase = .open(store)
             scheduleAdvance()
             return store

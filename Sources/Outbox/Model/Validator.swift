@@ -100,6 +100,9 @@ package enum Soundness: Hashable, Sendable {
 
     /// The least distance between `Last-Modified` and `Date` of a settled version.
     package static let resolution: Duration = .seconds(2)
+    /// As ``resolution``, for a weak tag. Some servers decide that a tag is weak before they write `Date`, and both
+    /// dates are cut to seconds. So a tag that is weak only within the first second can look two seconds old.
+    package static let weakResolution: Duration = .seconds(4)
     /// The most reads in a row that take a body with another tag and another `Last-Modified` for a new version. Later
     /// ones take tag and date for those of the answer.
     package static let restorationLimit = 3
@@ -118,7 +121,8 @@ package enum Soundness: Hashable, Sendable {
             self = .sound(validator)
             return
         }
-        if let modified = mark.lastModified, (mark.date ?? mark.received) - modified < Self.resolution {
+        let distance = validator == nil && mark.etag != nil ? Self.weakResolution : Self.resolution
+        if let modified = mark.lastModified, (mark.date ?? mark.received) - modified < distance {
             guard let earlier, earlier.digest == mark.digest, mark.received - earlier.received >= Self.resolution else {
                 self = .unsettled
                 return

@@ -26,6 +26,8 @@ package struct HostPacer: Sendable {
 
     private var hosts: [String: Host] = [:]
     private var clock: ClockWatch?
+    /// The latest time at which an earlier process may have sent requests; `nil`: there was none.
+    private var restart: Timestamp?
 
     package init() {}
 
@@ -36,12 +38,19 @@ package struct HostPacer: Sendable {
         observe(now)
     }
 
+    /// Notes that an earlier process may have sent requests until now. The first request to each host then keeps the
+    /// gap to them, so that a process that ends again and again sends no more requests than one that goes on.
+    package mutating func restarted(at now: Timestamp) {
+        observe(now)
+        restart = now
+    }
+
     /// The number of hosts with a running request, a gap or a pause.
     package var count: Int { hosts.count }
 
     package mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
         observe(now)
-        var state = hosts[host] ?? Host(next: now)
+        var state = hosts[host] ?? Host(next: max(now, restart.map { $0 + limits.gap } ?? now))
         if state.running >= limits.concurrency { return .wait(until: nil) }
         if state.next > now { return .wait(until: state.next) }
         state.running += 1
@@ -91,6 +100,7 @@ package struct HostPacer: Sendable {
         let step = clock.observe(now)
         self.clock = clock
         guard step != .zero else { return }
+        restart = restart.map { $0 + step }
         hosts = hosts.mapValues { host in
             var host = host
             host.next = host.next + step

@@ -33,6 +33,8 @@ package struct SourceState: Hashable, Sendable {
     package var etag: String?
     /// See ``etag``.
     package var lastModified: String?
+    /// When the source first listed its items that claim to be from the future, by the names of the items.
+    package var futureDates: [String: Timestamp] = [:]
     /// The state of the machine, without its members and without the pauses of hosts.
     package var refresh: RefreshMachine.State
 
@@ -44,6 +46,20 @@ package struct SourceState: Hashable, Sendable {
         self.refresh.pauses = [:]
     }
 
+    /// An object of JSON with dates in milliseconds; `nil` without an item.
+    var futureDatesText: String? {
+        if futureDates.isEmpty { return nil }
+        return JSON.object(futureDates.map { JSON.Member($0.key, .number($0.value.milliseconds)) }).text
+    }
+
+    static func futureDates(_ text: String?) -> [String: Timestamp] {
+        guard let text, case .object(let members)? = try? JSON(parsing: text) else { return [:] }
+        let dates = members.compactMap { member in
+            member.value.integerValue.map { (member.name, Timestamp(milliseconds: $0)) }
+        }
+        return Dictionary(dates) { first, _ in first }
+    }
+
     /// The columns in the order of the update.
     var row: StatementArguments {
         [
@@ -51,7 +67,7 @@ package struct SourceState: Hashable, Sendable {
             refresh.sourceEarliest?.milliseconds, refresh.sourceInterval?.milliseconds,
             refresh.regularDue?.milliseconds, refresh.sourceProblem?.reason,
             refresh.sourceProblem?.since.milliseconds, refresh.noRoomSince?.milliseconds, refresh.isUrgent,
-            refresh.isRedefined,
+            refresh.isRedefined, futureDatesText,
         ]
     }
 }

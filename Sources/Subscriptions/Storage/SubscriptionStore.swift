@@ -58,7 +58,8 @@ package final class SubscriptionStore: Sendable {
               PRIMARY KEY (subscription, key)
             ) WITHOUT ROWID;
             CREATE TABLE pauses (host TEXT PRIMARY KEY, until INTEGER NOT NULL, saved INTEGER NOT NULL) WITHOUT ROWID;
-            """
+            """,
+            "ALTER TABLE subscriptions ADD COLUMN futureDates TEXT",
         ])
 
     private let database: StateDatabase
@@ -95,6 +96,7 @@ package final class SubscriptionStore: Sendable {
                     source: SourceState(try Self.state(row)))
                 record.source.etag = row["etag"]
                 record.source.lastModified = row["lastModified"]
+                record.source.futureDates = SourceState.futureDates(row["futureDates"])
                 record.ending = (row["ending"] as String?).flatMap(SubscriptionRecord.Ending.init)
                 return record
             }
@@ -164,7 +166,8 @@ package final class SubscriptionStore: Sendable {
             try db.execute(
                 sql: """
                     UPDATE subscriptions SET etag = ?, lastModified = ?, saved = ?, due = ?, earliest = ?, interval = ?,
-                    regularDue = ?, problem = ?, problemSince = ?, noRoomSince = ?, isUrgent = ?, isRedefined = ?
+                    regularDue = ?, problem = ?, problemSince = ?, noRoomSince = ?, isUrgent = ?, isRedefined = ?,
+                    futureDates = ?
                     WHERE id = ?
                     """,
                 arguments: source.row + [id])

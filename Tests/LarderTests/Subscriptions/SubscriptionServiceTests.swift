@@ -179,6 +179,24 @@ struct SubscriptionServiceTests {
         }
     }
 
+    @Test("A restart keeps minGap to the requests of the earlier process")
+    func pacingOverRestarts() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a", "/b": "b"])
+            let urls: [JSON] = ["/a", "/b"].map { .string(web.url($0)) }
+            try await test.put("set", ["source": ["urls": .array(urls)], "minGap": 10])
+            try await test.wait("set") { _ in web.origin.requestCount == 1 }
+            for _ in 0..<3 {
+                try await test.restart()
+                try await test.wait("set") { $0.wanted == 2 }
+            }
+            test.turn(.seconds(10))
+            try await test.wait("set") { _ in web.origin.requestCount >= 2 }
+            _ = try await test.report("set")
+            #expect(web.origin.requestCount == 2)
+        }
+    }
+
     @Test("A purge of a member's key or URL removes the copy; the next refresh brings it back")
     func purged() async throws {
         try await TestSubscriptions.withOne { test in
@@ -261,6 +279,30 @@ struct SubscriptionServiceTests {
             try await test.wait("set", generation: 1)
             #expect(web.origin.requests.allSatisfy { $0["Authorization"] == "Bearer secret" })
             #expect(other.origin.requestCount == 1 && other.origin.requests[0]["Authorization"] == nil)
+        }
+    }
+
+    @Test("No request begins before the present credential has been read")
+    func lateCredential() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a1"])
+            func set(_ secret: String) async throws {
+                let origins: Set = ["http://127.0.0.1:\(web.origin.port)"]
+                try await test.setCredential(
+                    "key", OutboxCredential(origins: origins, fields: [.init("Authorization", secret)]))
+            }
+            try await set("first")
+            try await test.put("set", ["source": ["urls": [.string(web.url("/a"))]], "credential": "key"])
+            try await test.wait("set", generation: 1)
+            try await set("second")
+            let gate = Gate("the outbox, which has the credentials")
+            test.server.outbox.queue.async { try? gate.waitBlocking() }
+            try await test.refresh("set")
+            test.service.clockChanged()
+            _ = try await test.report("set")
+            gate.open()
+            try await test.wait("set", generation: 2)
+            #expect(web.origin.requests.map { $0["Authorization"] } == ["first", "second"])
         }
     }
 }

@@ -45,6 +45,17 @@ struct FoundCasesTests {
         #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.rows[id]!.isUnguarded)
     }
 
+    @Test("A weak tag with a Date a little later than its evaluation is read again, and the request is guarded")
+    func lateDate() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1", etag: nil))
+        let modified = shell.now - .seconds(2)
+        shell.read(200, "a=1", etag: "W/\"x\"", modified: modified)
+        try #require(shell.sends.isEmpty)
+        shell.sleep()
+        shell.read(200, "a=1", etag: "\"x\"", modified: modified)
+        #expect(shell.sends.map(\.guarding) == [strong("\"x\"")] && !shell.rows[id]!.isUnguarded)
+    }
+
     // MARK: - Decisions about unknown outcomes
 
     @Test(

@@ -33,10 +33,22 @@ struct SoundnessTests {
 
     @Test("A weak or missing tag becomes strong by waiting only within the first seconds")
     func missing() {
-        for etag in ["W/\"1\"", nil] {
-            #expect(Soundness(of: mark(etag, modified: .seconds(2)), body: [1]) == .missing)
-            #expect(Soundness(of: mark(etag, modified: .seconds(1)), body: [1]) == .unsettled)
+        for (etag, seconds) in [("W/\"1\"", 4), (nil, 2)] as [(String?, Int64)] {
+            #expect(Soundness(of: mark(etag, modified: .seconds(seconds)), body: [1]) == .missing)
+            #expect(Soundness(of: mark(etag, modified: .seconds(seconds - 1)), body: [1]) == .unsettled)
         }
+    }
+
+    @Test("A weak tag with a Date a little later than its evaluation does not make a request unguarded")
+    func lateDate() throws {
+        // The file is of 0.9 s, the tag of 1.8 s, and the Date of 2.0 s.
+        let weak = mark("W/\"1\"", modified: .seconds(2))
+        #expect(Soundness(of: weak) == .unsettled)
+        let strong = mark("\"1\"", modified: .seconds(4), received: Soundness.settling)
+        #expect(Soundness(of: strong, after: weak) == .sound(try #require(Validator(strong: "\"1\""))))
+        // A tag that stays weak delays the request by one pause only.
+        let still = mark("W/\"1\"", modified: .seconds(3), received: Soundness.settling)
+        #expect(Soundness(of: still, after: weak) == .missing)
     }
 
     @Test("The same body two seconds later is settled, also when Last-Modified is always the present")

@@ -64,6 +64,24 @@ struct ScheduleTests {
         #expect(HostPacer(pauses: pauses, savedAt: start + .seconds(3600), at: start).pauses(at: start).isEmpty)
     }
 
+    @Test("A process that ends again and again keeps the gap between the requests of its lives")
+    func restarts() {
+        var now = start
+        var pacer = HostPacer()
+        #expect(pacer.take("a", PacingLimits(), at: now) == .go)
+        for _ in 0..<3 {
+            pacer = HostPacer()
+            pacer.restarted(at: now)
+            let next = now + .seconds(1)
+            #expect(pacer.take("a", PacingLimits(), at: now) == .wait(until: next))
+            #expect(pacer.take("b", PacingLimits(gap: .zero), at: now) == .go)
+            // A clock that goes back makes the gap no longer.
+            #expect(pacer.take("a", PacingLimits(), at: now - .seconds(3600)) == .wait(until: next - .seconds(3600)))
+            now = next - .seconds(3600)
+            #expect(pacer.take("a", PacingLimits(), at: now) == .go)
+        }
+    }
+
     @Test("An adaptive interval halves on a change and grows by half without one, between its bounds")
     func adaptive() {
         let interval = RefreshInterval.adaptive(min: .seconds(60), max: .seconds(600))
