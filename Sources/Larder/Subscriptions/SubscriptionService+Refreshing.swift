@@ -53,6 +53,8 @@ extension SubscriptionService {
             scheduleAdvance()
             return nil
         }
+        // The end of each parse comes back to here.
+        guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
         switch pacer.take(host, set.definition.pacing, at: now) {
         case .wait(let date): return date
@@ -67,7 +69,10 @@ extension SubscriptionService {
         }
         request.sizeLimit = Int64(reading.byteLimit)
         request.addressPolicy = space.options.addressPolicy
-        let fetch = DocumentFetch(limit: reading.byteLimit, clock: tools.clock) { [weak self] result in
+        let memory = SharedAllowance.Part(of: documentMemory)
+        let fetch = DocumentFetch(
+            limit: reading.byteLimit, clock: tools.clock, memory: memory
+        ) { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
                 pacer.ended(host)
@@ -94,11 +99,13 @@ extension SubscriptionService {
             set.reading = nil
             handle(.sourceAnswered(.failed(reason: reason, pause: wish)), set)
         case .document(let document):
+            waitingDocuments += 1
             Self.parsing.async { [self] in
                 var reading = reading
                 reading.receive(document, at: now)
                 queue.async { [self, reading] in
-                    guard sets[set.id] === set else { return }
+                    waitingDocuments -= 1
+                    guard sets[set.id] === set else { return scheduleAdvance() }
                     set.isReadingDocument = false
                     set.reading = reading
                     if reading.isOneDocument {

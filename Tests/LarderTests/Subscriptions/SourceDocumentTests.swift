@@ -1,0 +1,50 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Documents of subscriptions' sources")
+struct SourceDocumentTests {
+    @Test("While too many documents wait for the parser, no source is asked for another one")
+    func waitingDocuments() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/1": "one"])
+            web["/feed"] = .init(body: web.feed(["/1"]))
+            let service = test.service
+            service.queue.sync { service.waitingDocuments = SubscriptionService.waitingDocumentLimit }
+            try await test.put("news", ["source": ["feed": .string(web.url("/feed"))]])
+            // The reading begins in the same turn of the queue in which the source would be asked.
+            try await test.wait("news") { _ in
+                service.queue.sync { service.sets.values.contains { $0.reading != nil } }
+            }
+            #expect(service.queue.sync { service.sets.values.allSatisfy { !$0.isReadingDocument } })
+            #expect(web.origin.requestCount == 0)
+            service.queue.sync { service.waitingDocuments = 0 }
+            #expect(try await test.wait("news", generation: 1).held == 1)
+            #expect(service.queue.sync { service.waitingDocuments } == 0)
+        }
+    }
+
+    @Test("Without memory for another long document, a source fails until memory is free; short documents have a place")
+    func memory() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/1": "one"])
+            web["/short"] = .init(body: web.feed(["/1"]))
+            web["/long"] = .init(body: web.feed(["/1"]) + String(repeating: "\n", count: 1 << 20))
+            var others = (0..<40).map { _ in SharedAllowance.Part(of: test.service.documentMemory) }
+            for part in others { while part.take(1 << 18) {} }
+            try await test.put("short", ["source": ["feed": .string(web.url("/short"))]])
+            try await test.put("long", ["source": ["feed": .string(web.url("/long"))]])
+            let failed = try await test.wait("long") { $0.sourceProblem != nil }
+            #expect(failed.sourceProblem?.reason.contains("no memory for another long document") == true)
+            #expect(try await test.wait("short", generation: 1).held == 1)
+            others = []
+            try await test.refresh("long")
+            #expect(try await test.wait("long", generation: 1).held == 1)
+            // All memory is given back, so that one owner can again take half of it.
+            try await test.wait("long") { _ in SharedAllowance.Part(of: test.service.documentMemory).take(128 << 20) }
+        }
+    }
+}
