@@ -8,7 +8,9 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable { case id, link, digest }
 
     package let kind: Kind
-    package let value: String
+    /// Compared byte by byte, as ids are (RFC 4287 §4.2.6.1).
+    private let text: ExactText
+    package var value: String { text.text }
 
     /// The text from which ``init(_:)-(String)`` reads the identity: `id:…`, `link:…` or `digest:…`.
     package var description: String { kind.rawValue + ":" + value }
@@ -33,7 +35,7 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ kind: Kind, _ value: String) {
         self.kind = kind
-        self.value = value
+        text = ExactText(value)
     }
 
     /// The text that equal links have in common; `nil` without a link.
@@ -44,9 +46,9 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// The text behind `http:` and `https:`, in either case.
     private static func withoutScheme(_ text: String) -> String {
-        let scheme = text.prefix(8).lowercased()
-        if scheme.hasPrefix("https://") { return String(text.dropFirst(6)) }
-        return scheme.hasPrefix("http://") ? String(text.dropFirst(5)) : text
+        let head = text.utf8.prefix(8).map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }
+        if head.elementsEqual("https://".utf8) { return String(Substring(text.utf8.dropFirst(6))) }
+        return head.starts(with: "http://".utf8) ? String(Substring(text.utf8.dropFirst(5))) : text
     }
 }
 
@@ -54,7 +56,7 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
 package struct KnownItems: Sendable {
     private var identities: Set<ItemIdentity> = []
     /// The identity of the only item with a link; `nil` for a link that several items have, such as a home page.
-    private var owners: [String: ItemIdentity?] = [:]
+    private var owners: [ExactText: ItemIdentity?] = [:]
 
     package init(_ items: some Sequence<(identity: ItemIdentity, link: String?)> = []) {
         for item in items { insert(item.identity, link: item.link) }
@@ -62,7 +64,7 @@ package struct KnownItems: Sendable {
 
     private mutating func insert(_ identity: ItemIdentity, link: String?) {
         identities.insert(identity)
-        guard let key = ItemIdentity.key(ofLink: link) else { return }
+        guard let key = ItemIdentity.key(ofLink: link).map(ExactText.init) else { return }
         if let owner = owners[key], owner != identity { owners[key] = .some(nil) } else { owners[key] = identity }
     }
 
@@ -74,7 +76,7 @@ package struct KnownItems: Sendable {
         let present = Set(own)
         let document = KnownItems(zip(own, items).map { ($0, $1.link) })
         return zip(own, items).map { identity, item in
-            guard !identities.contains(identity), let key = ItemIdentity.key(ofLink: item.link),
+            guard !identities.contains(identity), let key = ItemIdentity.key(ofLink: item.link).map(ExactText.init),
                 let owner = owners[key] ?? nil, !present.contains(owner), document.owners[key] == .some(identity)
             else { return identity }
             return owner
