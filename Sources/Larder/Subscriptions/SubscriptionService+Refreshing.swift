@@ -53,6 +53,8 @@ extension SubscriptionService {
             scheduleAdvance()
             return nil
         }
+        let date = set.machine.nextDocument(from: now)
+        guard date <= now else { return date }
         // The end of each parse comes back to here.
         guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText

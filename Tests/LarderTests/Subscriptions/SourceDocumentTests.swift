@@ -47,4 +47,31 @@ struct SourceDocumentTests {
             try await test.wait("long") { _ in SharedAllowance.Part(of: test.service.documentMemory).take(128 << 20) }
         }
     }
+
+    @Test("Quiet hours that begin between two documents of a source delay the second one, unless a caller asks for it")
+    func quietHours() async throws {
+        try await TestSubscriptions.withOne { test in
+            let clock = test.clock
+            // The clock starts at midnight. The scheduled refresh begins at 01:00, and the quiet hours begin during it.
+            let origin = try ScriptedOrigin { request, connection in
+                let page = request.target == "/1" ? #"{"next":"/2","items":["/a"]}"# : #"{"items":["/b"]}"#
+                if request.target == "/1", request.index > 3 { clock.advance(by: .seconds(1800)) }
+                try connection.respond(fields: [.contentType: "application/json"], body: page)
+            }
+            let source: JSON = ["pages": .string(origin.url("/1")), "next": "/next", "items": "/items"]
+            try await test.put("list", ["source": source, "interval": "1h", "quietHours": "01:15-03:00"])
+            try await test.wait("list", generation: 1)
+            test.turn(.seconds(3600))
+            try await test.wait("list") { _ in
+                test.service.queue.sync {
+                    test.service.sets.values.contains { $0.reading?.next == origin.url("/2") && !$0.isReadingDocument }
+                }
+            }
+            #expect(origin.requests.count { $0.target == "/1" } == 2)
+            #expect(origin.requests.count { $0.target == "/2" } == 1)
+            try await test.refresh("list")
+            try await test.wait("list", generation: 2)
+            #expect(origin.requests.count { $0.target == "/2" } == 2)
+        }
+    }
 }
