@@ -67,6 +67,7 @@ struct SubscriptionRoutes: Sendable {
         } catch {
             throw .invalid(error.reason, pointer: error.pointer.description)
         }
+        try refuseTokens(in: definition)
         // Only the owner of credentials may use them.
         if definition.credential != nil { try head.visitor.check(.send) }
         let condition = condition(head)
@@ -78,6 +79,17 @@ struct SubscriptionRoutes: Sendable {
                 let fields: HTTPFields = putting.isNew ? [.location: place] : [:]
                 call.respond(.json(json, status: putting.isNew ? 201 : 200, fields: fields))
             }
+        }
+    }
+
+    /// Refuses a definition that would send a token of Larder to an origin, and show it to other callers.
+    private func refuseTokens(in definition: SubscriptionDefinition) throws(Problem) {
+        guard !TokenCredentials.areIn(definition.source.json.text) else {
+            throw .invalid("a Larder token must not reach an origin; remove it", pointer: "/source")
+        }
+        for header in definition.headers
+        where TokenCredentials.areIn(header.name) || TokenCredentials.areIn(header.value) {
+            throw .invalid("a Larder token must not reach an origin; remove it", pointer: "/headers")
         }
     }
 

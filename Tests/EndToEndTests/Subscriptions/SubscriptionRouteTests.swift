@@ -76,6 +76,18 @@ struct SubscriptionRouteTests {
                 let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
                 #expect(try reply.status == status && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
             }
+            let token = "larder_ci_" + String(repeating: "a", count: 43)
+            let spelled = token.replacing("_", with: "%5F")
+            for (text, pointer) in [
+                (#"{"source": {"feed": "http://127.0.0.1:1/?a=\#(token)"}}"#, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/", "http://127.0.0.1:1/\#(spelled)"]}}"#, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "headers": {"A": "\#(token)"}}"#, "/headers"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "headers": {"\#(token)": "a"}}"#, "/headers"),
+            ] {
+                let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
+                #expect(try reply.status == 400 && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
+                #expect(!reply.text.contains(token))
+            }
             var fields = Self.json
             fields[.ifMatch] = "*"
             let body = #"{"source": {"urls": ["http://127.0.0.1:1/"]}}"#
