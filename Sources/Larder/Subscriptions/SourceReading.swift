@@ -196,6 +196,6 @@ extension WantedItem {
         guard let canonical = try? CanonicalURL(url) else { return nil }
         let text = canonical.string
         let key: CacheKey = isPage ? .page(canonical: text) : .url(canonical: text)
-        self.init(url: text, key: key.text, host: canonical.authorityText)
+        self.init(url: text, key: key.text, host: canonical.authorityText, requestURL: canonical.requestURL)
     }
 }

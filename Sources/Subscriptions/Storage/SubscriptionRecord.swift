@@ -72,6 +72,7 @@ package struct MemberRecord: Hashable, Sendable {
             confirmed?.milliseconds, member.due.milliseconds, member.interval?.milliseconds,
             member.earliest?.milliseconds, member.failures, member.problem?.reason,
             member.problem?.since.milliseconds, member.problem?.isLasting ?? false, member.isStopped,
+            member.item.requestURL == member.item.url ? nil : member.item.requestURL,
         ]
     }
 }
