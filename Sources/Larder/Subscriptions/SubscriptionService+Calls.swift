@@ -61,6 +61,9 @@ extension SubscriptionService {
         guard old != nil || records.values.count(where: { $0.namespace == namespace }) < Self.limit else {
             throw .tooMany(limit: Self.limit)
         }
+        let others = records.values.filter { $0.namespace == namespace && $0.id != old?.id }
+        let bytes = others.reduce(definition.json.utf8.count) { $0 + $1.definitionBytes }
+        guard bytes <= definitionLimit else { throw .tooLong(limit: definitionLimit) }
         guard !records.values.contains(where: { $0.isNamed(definition.name, namespace) && $0.ending != nil }) else {
             throw .ending(definition.name)
         }

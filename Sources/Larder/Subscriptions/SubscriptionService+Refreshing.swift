@@ -45,7 +45,7 @@ extension SubscriptionService {
         guard let reading = set.reading, !set.isReadingDocument else { return nil }
         guard let text = reading.next else {
             set.reading = nil
-            handle(.sourceAnswered(reading.answer(at: now)), set)
+            handle(.sourceAnswered(limited(reading.answer(at: now), set)), set)
             return nil
         }
         guard let url = try? CanonicalURL(text) else {
@@ -84,6 +84,18 @@ extension SubscriptionService {
         }
         space.downloads.tools.origin.fetch(request, receiver: fetch)
         return nil
+    }
+
+    /// Refuses a list with which the namespace would hold more resources than its limit.
+    private func limited(_ answer: SourceAnswer, _ set: HeldSet) -> SourceAnswer {
+        guard case .items(let items, _) = answer else { return answer }
+        let others = sets.values.filter { $0.namespace == set.namespace && $0.id != set.id }
+        let count = others.reduce(items.count) { $0 + $1.machine.wanted.count }
+        guard count > resourceLimit else { return answer }
+        let reason =
+            "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
+            + "remove some, or set latest"
+        return .failed(reason: reason, pause: nil)
     }
 
     private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {

@@ -57,6 +57,10 @@ package final class SubscriptionService: @unchecked Sendable {
     static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
     /// The most subscriptions of a namespace.
     static let limit = 1000
+    /// The most bytes of the definitions of a namespace together. A test may change the limit.
+    var definitionLimit = 64 << 20
+    /// The most resources that the subscriptions of a namespace hold together. A test may change the limit.
+    var resourceLimit = 500_000
     /// The most documents that wait for ``parsing``. Meanwhile no source is asked for another one.
     static let waitingDocumentLimit = 32
     /// The memory for the documents that are being received, wait or are parsed. Short documents always have a place.

@@ -11,6 +11,8 @@ package struct SubscriptionRecord: Sendable {
     package let id: Int64
     package let namespace: String
     package var definition: Subscription
+    /// The bytes of the definition in JSON.
+    package let definitionBytes: Int
     package var source: SourceState
     /// `nil`: the subscription goes on.
     package var ending: Ending?
@@ -19,6 +21,7 @@ package struct SubscriptionRecord: Sendable {
         self.id = id
         self.namespace = namespace
         self.definition = definition
+        definitionBytes = definition.json.utf8.count
         self.source = source
     }
 }

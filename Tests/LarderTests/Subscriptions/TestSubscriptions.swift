@@ -87,6 +87,11 @@ final class TestSubscriptions: Sendable {
         }
     }
 
+    /// The names of all subscriptions.
+    func names() async throws -> [String] {
+        try await result { self.service.list(in: "default", completion: $0) }.map(\.name)
+    }
+
     /// Whether a host wants a pause.
     var isPaused: Bool { service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty } }
 
