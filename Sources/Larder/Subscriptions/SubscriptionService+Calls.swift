@@ -101,11 +101,18 @@ extension SubscriptionService {
             nextRefresh: now, sourceProblem: nil)
     }
 
-    /// In the order of their names.
-    package func list(in namespace: String, completion: @escaping Completion<[SubscriptionReport]>) {
+    /// The subscriptions behind a name, in the order of their names, and the last name of this page; `nil`: no page
+    /// follows. An empty name comes before all others.
+    package func list(
+        in namespace: String, after name: String, limit: Int,
+        completion: @escaping Completion<(reports: [SubscriptionReport], next: String?)>
+    ) {
         reading(completion) { [self] () throws(SubscriptionFailure) in
-            records.values.filter { $0.namespace == namespace && $0.ending == nil }
-                .map { report(of: $0) }.sorted { $0.name < $1.name }
+            let all = records.values.filter {
+                $0.namespace == namespace && $0.ending == nil && $0.definition.name > name
+            }.sorted { $0.definition.name < $1.definition.name }
+            let page = all.prefix(limit)
+            return (page.map { report(of: $0) }, all.count > page.count ? page.last?.definition.name : nil)
         }
     }
 

@@ -89,7 +89,8 @@ final class TestSubscriptions: Sendable {
 
     /// The names of all subscriptions.
     func names() async throws -> [String] {
-        try await result { self.service.list(in: "default", completion: $0) }.map(\.name)
+        let page = try await result { self.service.list(in: "default", after: "", limit: 100, completion: $0) }
+        return page.reports.map(\.name)
     }
 
     /// Whether a host wants a pause.
