@@ -182,7 +182,7 @@ let package = Package(
             ]),
         .testTarget(name: "JSONEditsTests", dependencies: ["JSONEdits", "Primitives", "TestSupport"]),
         .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "Primitives", "TestSupport"]),
-        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "CCompression", "Primitives"]),
+        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "CCompression", "Primitives", "TestSupport"]),
         .testTarget(name: "BrowserTests", dependencies: ["Browser", "Primitives", "TestSupport"]),
         .testTarget(
             name: "DiskCacheTests",

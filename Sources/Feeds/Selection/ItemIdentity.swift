@@ -8,7 +8,9 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable { case id, link, digest }
 
     package let kind: Kind
-    package let value: String
+    /// Compared byte by byte, as ids are (RFC 4287 §4.2.6.1).
+    private let text: ExactText
+    package var value: String { text.text }
 
     /// `id:…`, `link:…` or `digest:…`.
     package var description: String { kind.rawValue + ":" + value }
@@ -25,7 +27,7 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ kind: Kind, _ value: String) {
         self.kind = kind
-        self.value = value
+        text = ExactText(value)
     }
 
     /// The text that equal links have in common; `nil` without a link.
@@ -36,8 +38,8 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// The text behind `http:` and `https:`, in either case.
     private static func withoutScheme(_ text: String) -> String {
-        let scheme = text.prefix(8).lowercased()
-        if scheme.hasPrefix("https://") { return String(text.dropFirst(6)) }
-        return scheme.hasPrefix("http://") ? String(text.dropFirst(5)) : text
+        let head = text.utf8.prefix(8).map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }
+        if head.elementsEqual("https://".utf8) { return String(Substring(text.utf8.dropFirst(6))) }
+        return head.starts(with: "http://".utf8) ? String(Substring(text.utf8.dropFirst(5))) : text
     }
 }

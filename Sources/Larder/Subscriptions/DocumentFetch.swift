@@ -23,13 +23,19 @@ final class DocumentFetch: OriginReceiver {
 
     private let limit: Int
     private let clock: any WallClock
+    private let memory: SharedAllowance.Part
     private let then: @Sendable (Result) -> Void
     private let state = Locked(State())
 
-    /// - Parameter limit: the most bytes of the document.
-    init(limit: Int, clock: any WallClock, then: @escaping @Sendable (Result) -> Void) {
+    /// - Parameters:
+    ///   - limit: the most bytes of the document.
+    ///   - memory: the document's part of the memory for all documents. The fetch fails when it cannot grow.
+    init(
+        limit: Int, clock: any WallClock, memory: SharedAllowance.Part, then: @escaping @Sendable (Result) -> Void
+    ) {
         self.limit = limit
         self.clock = clock
+        self.memory = memory
         self.then = then
     }
 
@@ -40,12 +46,16 @@ final class DocumentFetch: OriginReceiver {
     }
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
-        let isTooLong = state.withLock { state in
-            guard state.body.count + bytes.count <= limit else { return true }
+        try state.withLock { state in
+            guard state.body.count + bytes.count <= limit else { throw tooLong }
+            guard memory.take(bytes.count) else { throw tooMany }
             state.body.append(contentsOf: bytes)
-            return false
         }
-        if isTooLong { throw tooLong }
+    }
+
+    private var tooMany: DownloadError {
+        .transferFailed(
+            code: 0, words: "the server has no memory for another long document now; the source is tried again later")
     }
 
     private var tooLong: DownloadError { .transferFailed(code: 0, words: "the document is longer than \(limit) bytes") }
@@ -55,7 +65,7 @@ final class DocumentFetch: OriginReceiver {
         switch result {
         case .success:
             guard let head = state.head, head.status != 304 else { return judge(state.head) }
-            then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields)))
+            then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields, memory: memory)))
         case .failure(let error):
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
             then(.failed(reason: DownloadError(error).description, pause: nil))

@@ -80,7 +80,7 @@ final class MemberFetch: OriginReceiver {
     }
 
     private func begin() {
-        guard let url = try? CanonicalURL(item.url) else {
+        guard let url = try? CanonicalURL(item.requestURL) else {
             return then(Result(answer: .refused(reason: "the URL is not valid")))
         }
         var request = OriginRequest(url: url.requestURL)

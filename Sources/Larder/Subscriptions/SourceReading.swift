@@ -19,6 +19,8 @@ struct SourceReading: Sendable {
         /// After redirects.
         var url: String
         var fields: HTTPFields
+        /// The memory of the body, which the last copy of the document gives back; `nil`: it is not counted.
+        var memory: SharedAllowance.Part?
     }
 
     private enum Kind: Sendable {
@@ -145,7 +147,7 @@ struct SourceReading: Sendable {
                     })
             }
         case .sitemap(let walk):
-            if let problem = walk.problems.first {
+            if let problem = walk.problem {
                 return .failed(reason: "\(problem.url): \(problem.reason)", pause: nil)
             }
             return answer(urls: choose(walk.entries, now).map(\.location))
@@ -161,6 +163,9 @@ struct SourceReading: Sendable {
 
     /// URLs that no download may have are left out.
     private func answer(urls: [String], isPages: Bool = false) -> SourceAnswer {
+        guard urls.count <= Self.itemLimit else {
+            return .failed(reason: "the source lists over \(Self.itemLimit) URLs", pause: nil)
+        }
         let items = urls.compactMap { WantedItem(url: $0, isPage: isPages) }
         guard !items.isEmpty else { return .failed(reason: "the source lists no URL that can be fetched", pause: nil) }
         return .items(items, least: least)
@@ -185,6 +190,9 @@ struct SourceReading: Sendable {
         return order.prefix(latest).map { entries[$0] }
     }
 
+    /// The most URLs of a source. Each item of a feed may have many enclosures.
+    static let itemLimit = 100_000
+
     private static let link = HTTPField.Name("Link")!
 
     /// The explicit lifetime of an answer (RFC 9111 §4.2.1); zero without one.
@@ -201,6 +209,6 @@ extension WantedItem {
         guard let canonical = try? CanonicalURL(url) else { return nil }
         let text = canonical.string
         let key: CacheKey = isPage ? .page(canonical: text) : .url(canonical: text)
-        self.init(url: text, key: key.text, host: canonical.authorityText)
+        self.init(url: text, key: key.text, host: canonical.authorityText, requestURL: canonical.requestURL)
     }
 }

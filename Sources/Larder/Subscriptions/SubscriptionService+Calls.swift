@@ -61,6 +61,9 @@ extension SubscriptionService {
         guard old != nil || records.values.count(where: { $0.namespace == namespace }) < Self.limit else {
             throw .tooMany(limit: Self.limit)
         }
+        let others = records.values.filter { $0.namespace == namespace && $0.id != old?.id }
+        let bytes = others.reduce(definition.json.utf8.count) { $0 + $1.definitionBytes }
+        guard bytes <= definitionLimit else { throw .tooLong(limit: definitionLimit) }
         let name = HolderName(namespace: namespace, name: definition.name)
         guard !releasing.contains(name), !records.values.contains(where: { $0.holder == name && $0.ending != nil })
         else { throw .ending(definition.name) }
@@ -98,11 +101,18 @@ extension SubscriptionService {
             nextRefresh: now, sourceProblem: nil)
     }
 
-    /// In the order of their names.
-    package func list(in namespace: String, completion: @escaping Completion<[SubscriptionReport]>) {
+    /// The subscriptions behind a name, in the order of their names, and the last name of this page; `nil`: no page
+    /// follows. An empty name comes before all others.
+    package func list(
+        in namespace: String, after name: String, limit: Int,
+        completion: @escaping Completion<(reports: [SubscriptionReport], next: String?)>
+    ) {
         reading(completion) { [self] () throws(SubscriptionFailure) in
-            records.values.filter { $0.namespace == namespace && $0.ending == nil }
-                .map { report(of: $0) }.sorted { $0.name < $1.name }
+            let all = records.values.filter {
+                $0.namespace == namespace && $0.ending == nil && $0.definition.name > name
+            }.sorted { $0.definition.name < $1.definition.name }
+            let page = all.prefix(limit)
+            return (page.map { report(of: $0) }, all.count > page.count ? page.last?.definition.name : nil)
         }
     }
 

@@ -56,6 +56,10 @@ extension SubscriptionService {
             scheduleAdvance()
             return nil
         }
+        let date = set.machine.nextDocument(from: now)
+        guard date <= now else { return date }
+        // The end of each parse comes back to here.
+        guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
         switch pacer.take(host, set.definition.pacing, at: now) {
         case .wait(let date): return date
@@ -70,7 +74,10 @@ extension SubscriptionService {
         }
         request.sizeLimit = Int64(reading.byteLimit)
         request.addressPolicy = space.options.addressPolicy
-        let fetch = DocumentFetch(limit: reading.byteLimit, clock: tools.clock) { [weak self] result in
+        let memory = SharedAllowance.Part(of: documentMemory)
+        let fetch = DocumentFetch(
+            limit: reading.byteLimit, clock: tools.clock, memory: memory
+        ) { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
                 pacer.ended(host)
@@ -87,10 +94,22 @@ extension SubscriptionService {
     private func endSource(of set: HeldSet, _ reading: SourceReading, at now: Timestamp) {
         var reading = reading
         set.reading = nil
-        handle(.sourceAnswered(reading.answer(at: now)), set)
+        handle(.sourceAnswered(limited(reading.answer(at: now), set)), set)
         guard set.machine.sourceProblem == nil else { return }
         set.futureDates = reading.futureDates
         if let validators = reading.validators { set.validators = validators }
+    }
+
+    /// Refuses a list with which the namespace would hold more resources than its limit.
+    private func limited(_ answer: SourceAnswer, _ set: HeldSet) -> SourceAnswer {
+        guard case .items(let items, _) = answer else { return answer }
+        let others = sets.values.filter { $0.namespace == set.namespace && $0.id != set.id }
+        let count = others.reduce(items.count) { $0 + $1.machine.wanted.count }
+        guard count > resourceLimit else { return answer }
+        let reason =
+            "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
+            + "remove some, or set latest"
+        return .failed(reason: reason, pause: nil)
     }
 
     private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
@@ -108,11 +127,13 @@ extension SubscriptionService {
             set.reading = nil
             handle(.sourceAnswered(.failed(reason: reason, pause: wish)), set)
         case .document(let document):
+            waitingDocuments += 1
             Self.parsing.async { [self] in
                 var reading = reading
                 reading.receive(document, at: now)
                 queue.async { [self, reading] in
-                    guard sets[set.id] === set else { return }
+                    waitingDocuments -= 1
+                    guard sets[set.id] === set else { return scheduleAdvance() }
                     set.isReadingDocument = false
                     set.reading = reading
                     scheduleAdvance()

@@ -59,6 +59,14 @@ package final class SubscriptionService: @unchecked Sendable {
     static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
     /// The most subscriptions of a namespace.
     static let limit = 1000
+    /// The most bytes of the definitions of a namespace together. A test may change the limit.
+    var definitionLimit = 64 << 20
+    /// The most resources that the subscriptions of a namespace hold together. A test may change the limit.
+    var resourceLimit = 500_000
+    /// The most documents that wait for ``parsing``. Meanwhile no source is asked for another one.
+    static let waitingDocumentLimit = 32
+    /// The memory for the documents that are being received, wait or are parsed. Short documents always have a place.
+    let documentMemory = SharedAllowance(limit: 256 << 20, floor: 256 << 10)
 
     // The state below is accessed only on `queue`.
     var phase = Phase.closed
@@ -72,6 +80,8 @@ package final class SubscriptionService: @unchecked Sendable {
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
+    /// The documents that wait for ``parsing`` or are parsed.
+    var waitingDocuments = 0
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
     private let alarm: WallClockAlarm

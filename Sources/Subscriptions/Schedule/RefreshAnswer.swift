@@ -8,11 +8,15 @@ package struct WantedItem: Hashable, Sendable {
     package let key: String
     /// With the port, because the requests to a server are paced together.
     package let host: String
+    /// Keeps the escapes of the source in the query, because they may be part of a signature.
+    package let requestURL: String
 
-    package init(url: String, key: String, host: String) {
+    /// - Parameter requestURL: `nil`: the same text as `url`.
+    package init(url: String, key: String, host: String, requestURL: String? = nil) {
         self.url = url
         self.key = key
         self.host = host
+        self.requestURL = requestURL ?? url
     }
 }
 

@@ -182,6 +182,10 @@ package struct RefreshMachine: Sendable {
     /// Notes that the shell asks the source, until ``Event/sourceAnswered(_:)``.
     package mutating func beginSource() { isAskingSource = true }
 
+    /// The date from which on the next document of a source may be asked for: `now`, or the end of the quiet hours that
+    /// have begun since the first document, unless a caller requested the refresh.
+    package func nextDocument(from now: Timestamp) -> Timestamp { isUrgent ? now : scheduled(now) }
+
     /// The hosts with members that wait for a request, and the time from which on the first one is due.
     package mutating func waitingHosts() -> [(host: String, due: Timestamp)] {
         if openTicket == nil { return [] }

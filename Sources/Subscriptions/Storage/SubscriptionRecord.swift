@@ -13,6 +13,8 @@ package struct SubscriptionRecord: Sendable {
     /// The name of the namespace, which may be missing at present.
     package let namespace: String
     package var definition: Subscription
+    /// The bytes of the definition in JSON.
+    package let definitionBytes: Int
     package var source: SourceState
     /// `nil`: the subscription goes on.
     package var ending: Ending?
@@ -22,6 +24,7 @@ package struct SubscriptionRecord: Sendable {
         self.id = id
         self.namespace = namespace
         self.definition = definition
+        definitionBytes = definition.json.utf8.count
         self.source = source
     }
 }
@@ -95,6 +98,7 @@ package struct MemberRecord: Hashable, Sendable {
             confirmed?.milliseconds, member.due.milliseconds, member.interval?.milliseconds,
             member.earliest?.milliseconds, member.failures, member.problem?.reason,
             member.problem?.since.milliseconds, member.problem?.isLasting ?? false, member.isStopped,
+            member.item.requestURL == member.item.url ? nil : member.item.requestURL,
         ]
     }
 }

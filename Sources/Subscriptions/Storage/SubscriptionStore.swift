@@ -60,6 +60,8 @@ package final class SubscriptionStore: Sendable {
             CREATE TABLE pauses (host TEXT PRIMARY KEY, until INTEGER NOT NULL, saved INTEGER NOT NULL) WITHOUT ROWID;
             """,
             "ALTER TABLE subscriptions ADD COLUMN futureDates TEXT",
+            // NULL: the same as url.
+            "ALTER TABLE members ADD COLUMN requestURL TEXT",
         ])
 
     private let database: StateDatabase
@@ -145,8 +147,9 @@ package final class SubscriptionStore: Sendable {
             let sql = "SELECT * FROM members WHERE subscription = ? ORDER BY position, key"
             return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
                 var member = RefreshMachine.Member(
-                    item: WantedItem(url: row["url"], key: row["key"], host: row["host"]), hasCopy: row["hasCopy"],
-                    due: Timestamp(milliseconds: row["due"]))
+                    item: WantedItem(
+                        url: row["url"], key: row["key"], host: row["host"], requestURL: row["requestURL"]),
+                    hasCopy: row["hasCopy"], due: Timestamp(milliseconds: row["due"]))
                 member.interval = (row["interval"] as Int64?).map(Duration.milliseconds)
                 member.earliest = Self.date(row, "earliest")
                 member.failures = row["failures"]
@@ -174,7 +177,7 @@ package final class SubscriptionStore: Sendable {
             let removal = try db.cachedStatement(sql: "DELETE FROM members WHERE subscription = ? AND key = ?")
             for key in removed { try removal.execute(arguments: [id, key]) }
             let insertion = try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                sql: "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             for record in changed { try insertion.execute(arguments: record.row(of: id)) }
         }
     }

@@ -85,6 +85,36 @@ struct SubscriptionRouteTests {
         }
     }
 
+    @Test("A list has pages in the order of names, and leaves out the URLs of definitions")
+    func pages() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "a") }
+        try await TestServer.with { (server) async throws in
+            let sources: [(String, JSON)] = [
+                ("b", ["urls": [.string(origin.url("/1"))]]), ("a", ["urls": [.string(origin.url("/2"))]]),
+                ("c", ["feed": .string(origin.url("/3"))]),
+            ]
+            for (name, source) in sources {
+                let definition: JSON = ["source": source, "minGap": 0]
+                let made = try await server.client.request(
+                    "PUT", "/subscriptions/\(name)", fields: Self.json, body: definition.utf8)
+                #expect(made.status == 201, "\(made.text)")
+                let report = try await server.get("/subscriptions/\(name)")
+                let kind = name == "c" ? "feed" : "urls"
+                #expect(try report.member("definition")?["source"]?[kind] != nil)
+            }
+            let first = try await server.get("/subscriptions?limit=2")
+            let shown = try #require(try first.member("subscriptions")?.arrayValue)
+            #expect(shown.map { $0["name"]?.stringValue } == ["a", "b"])
+            #expect(shown.map { $0["definition"]?["source"] } == [.object([]), .object([])])
+            #expect(shown.allSatisfy { $0["definition"]?["interval"] != nil })
+            #expect(try first.member("nextCursor") == "b")
+            let second = try await server.get("/subscriptions?limit=2&cursor=b")
+            #expect(try second.member("subscriptions")?.arrayValue?.map { $0["name"]?.stringValue } == ["c"])
+            #expect(try second.member("nextCursor") == nil)
+            #expect(try await server.get("/subscriptions?cursor=a%20b").status == 400)
+        }
+    }
+
     @Test("A faulty definition is refused with the place of the fault; conditions hold")
     func refused() async throws {
         try await TestServer.with { (server) async throws in
@@ -99,6 +129,18 @@ struct SubscriptionRouteTests {
             for (text, status, pointer) in faults {
                 let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
                 #expect(try reply.status == status && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
+            }
+            let token = "larder_ci_" + String(repeating: "a", count: 43)
+            let spelled = token.replacing("_", with: "%5F")
+            for (text, pointer) in [
+                (#"{"source": {"feed": "http://127.0.0.1:1/?a=\#(token)"}}"#, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/", "http://127.0.0.1:1/\#(spelled)"]}}"#, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "headers": {"A": "\#(token)"}}"#, "/headers"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "headers": {"\#(token)": "a"}}"#, "/headers"),
+            ] {
+                let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
+                #expect(try reply.status == 400 && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
+                #expect(!reply.text.contains(token))
             }
             var fields = Self.json
             fields[.ifMatch] = "*"

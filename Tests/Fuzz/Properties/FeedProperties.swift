@@ -18,7 +18,8 @@ enum FeedProperties {
     }
 
     private static func checkFeed(_ body: [UInt8], contentType: String?) throws(Violation) {
-        let limits = SourceLimits(bytes: 1 << 20, items: 50, depth: 20, fieldBytes: 200)
+        let limits = SourceLimits(
+            bytes: 1 << 20, items: 50, depth: 20, fieldBytes: 200, enclosures: 5, linkBytes: 20_000)
         let outcome = FeedParser.parse(body, url: url, contentType: contentType, limits: limits)
         guard let feed = outcome.content else {
             return try demand(outcome.reason?.isEmpty == false, "a refusal has a reason")
@@ -27,8 +28,11 @@ enum FeedProperties {
         for item in feed.items {
             for text in [item.id, item.link].compactMap(\.self) {
                 try demand(!text.isEmpty, "an id or link is not empty")
-                // A relative text grows by the address of the document, which may come from the document itself.
-                try demand(text.utf8.count <= 20 * limits.fieldBytes, "an id or link is within the limit", text)
+                try demand(text.utf8.count <= limits.fieldBytes, "an id or link is within the limit", text)
+            }
+            try demand(item.enclosures.count <= limits.enclosures, "an item has no more enclosures than the limit")
+            for enclosure in item.enclosures {
+                try demand(enclosure.url.utf8.count <= limits.fieldBytes, "an enclosure is within the limit")
             }
             try demand(item.title != "", "a title is not empty")
             try demand(item.digest.utf8.count == 32, "a digest has 32 digits", item.digest)

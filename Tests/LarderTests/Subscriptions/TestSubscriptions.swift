@@ -89,6 +89,12 @@ final class TestSubscriptions: Sendable {
         }
     }
 
+    /// The names of all subscriptions.
+    func names() async throws -> [String] {
+        let page = try await result { self.service.list(in: "default", after: "", limit: 100, completion: $0) }
+        return page.reports.map(\.name)
+    }
+
     /// Whether a host wants a pause.
     var isPaused: Bool { service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty } }
 
