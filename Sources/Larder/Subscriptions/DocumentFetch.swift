@@ -22,15 +22,19 @@ final class DocumentFetch: OriginReceiver {
     private struct Refused: Error {}
 
     private let limit: Int
-    private let clock: any WallClock
+    private let tools: FetchTools
     private let then: @Sendable (Result) -> Void
     private let state = Locked(State())
 
     /// - Parameter limit: the most bytes of the document.
-    init(limit: Int, clock: any WallClock, then: @escaping @Sendable (Result) -> Void) {
+    init(limit: Int, tools: FetchTools, then: @escaping @Sendable (Result) -> Void) {
         self.limit = limit
-        self.clock = clock
+        self.tools = tools
         self.then = then
+    }
+
+    func originWillBeAsked(_ origin: String) throws {
+        try tools.checkPause(of: origin)
     }
 
     func originDidAnswer(_ head: OriginHead) throws {
@@ -58,18 +62,20 @@ final class DocumentFetch: OriginReceiver {
             then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields)))
         case .failure(let error):
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
-            then(.failed(reason: DownloadError(error).description, pause: nil))
+            let cause = DownloadError(error)
+            then(.failed(reason: cause.description, pause: cause.pause(at: tools.clock.now())))
         }
     }
 
     private func judge(_ head: OriginHead?) {
         guard let head else { return then(.failed(reason: "the origin sent no answer", pause: nil)) }
         if head.status == 304 { return then(.unchanged(head.fields)) }
+        tools.notePause(head)
         let pause: Duration? =
             switch head.status {
             // 401 and 403 may change within a day.
             case 401, 403: .seconds(86_400)
-            default: head.retryAfter(now: clock.now()).map(Duration.seconds)
+            default: head.retryAfter(now: tools.clock.now()).map(Duration.seconds)
             }
         then(.failed(reason: "the origin answered with status \(head.status)", pause: pause))
     }

@@ -67,7 +67,7 @@ extension SubscriptionService {
         }
         request.sizeLimit = Int64(reading.byteLimit)
         request.addressPolicy = space.options.addressPolicy
-        let fetch = DocumentFetch(limit: reading.byteLimit, clock: tools.clock) { [weak self] result in
+        let fetch = DocumentFetch(limit: reading.byteLimit, tools: space.downloads.tools) { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
                 pacer.ended(host)
