@@ -22,7 +22,7 @@ final class DocumentFetch: OriginReceiver {
     private struct Refused: Error {}
 
     private let limit: Int
-    private let clock: any WallClock
+    private let tools: FetchTools
     private let memory: SharedAllowance.Part
     private let then: @Sendable (Result) -> Void
     private let state = Locked(State())
@@ -31,12 +31,16 @@ final class DocumentFetch: OriginReceiver {
     ///   - limit: the most bytes of the document.
     ///   - memory: the document's part of the memory for all documents. The fetch fails when it cannot grow.
     init(
-        limit: Int, clock: any WallClock, memory: SharedAllowance.Part, then: @escaping @Sendable (Result) -> Void
+        limit: Int, tools: FetchTools, memory: SharedAllowance.Part, then: @escaping @Sendable (Result) -> Void
     ) {
         self.limit = limit
-        self.clock = clock
+        self.tools = tools
         self.memory = memory
         self.then = then
+    }
+
+    func originWillBeAsked(_ origin: String) throws {
+        try tools.checkPause(of: origin)
     }
 
     func originDidAnswer(_ head: OriginHead) throws {
@@ -68,18 +72,20 @@ final class DocumentFetch: OriginReceiver {
             then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields, memory: memory)))
         case .failure(let error):
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
-            then(.failed(reason: DownloadError(error).description, pause: nil))
+            let cause = DownloadError(error)
+            then(.failed(reason: cause.description, pause: cause.pause(at: tools.clock.now())))
         }
     }
 
     private func judge(_ head: OriginHead?) {
         guard let head else { return then(.failed(reason: "the origin sent no answer", pause: nil)) }
         if head.status == 304 { return then(.unchanged(head.fields)) }
+        tools.notePause(head)
         let pause: Duration? =
             switch head.status {
             // 401 and 403 may change within a day.
             case 401, 403: .seconds(86_400)
-            default: head.retryAfter(now: clock.now()).map(Duration.seconds)
+            default: head.retryAfter(now: tools.clock.now()).map(Duration.seconds)
             }
         then(.failed(reason: "the origin answered with status \(head.status)", pause: pause))
     }

@@ -91,6 +91,10 @@ final class MemberFetch: OriginReceiver {
         order.tools.origin.fetch(request, receiver: self)
     }
 
+    func originWillBeAsked(_ origin: String) throws {
+        try order.tools.checkPause(of: origin)
+    }
+
     func originDidAnswer(_ head: OriginHead) throws {
         state.withLock { $0.head = head }
         guard (200..<300).contains(head.status), head.status != 206, !head.authenticatesConnection else {
@@ -144,6 +148,7 @@ final class MemberFetch: OriginReceiver {
         let now = order.tools.clock.now()
         if head.status == 304, let held { return confirm(held, head, now) }
         let words = "the origin answered with status \(head.status)"
+        order.tools.notePause(head)
         let pause = head.retryAfter(now: now).map(Duration.seconds)
         switch head.status {
         case 200..<300 where head.authenticatesConnection:
@@ -210,7 +215,12 @@ final class MemberFetch: OriginReceiver {
     }
 
     private func fail(_ error: OriginError) {
-        let words = DownloadError(error).description
+        let cause = DownloadError(error)
+        let words = cause.description
+        // Another caller of the namespace has learned of the pause.
+        if let pause = cause.pause(at: order.tools.clock.now()) {
+            return then(Result(answer: .failed(reason: words, pause: pause), hostPause: pause))
+        }
         switch error.kind {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid, .redirectInvalid, .tooLarge:
             then(Result(answer: .refused(reason: words)))

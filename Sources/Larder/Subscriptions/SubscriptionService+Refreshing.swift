@@ -76,7 +76,7 @@ extension SubscriptionService {
         request.addressPolicy = space.options.addressPolicy
         let memory = SharedAllowance.Part(of: documentMemory)
         let fetch = DocumentFetch(
-            limit: reading.byteLimit, clock: tools.clock, memory: memory
+            limit: reading.byteLimit, tools: space.downloads.tools, memory: memory
         ) { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
