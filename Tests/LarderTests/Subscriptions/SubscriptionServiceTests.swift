@@ -145,6 +145,22 @@ struct SubscriptionServiceTests {
         }
     }
 
+    @Test("After the clock went back by a day, a subscription at rest refreshes within its interval")
+    func clockBackAtRest() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a1"])
+            try await test.put("set", ["source": ["urls": [.string(web.url("/a"))]], "interval": "1h"])
+            try await test.wait("set", generation: 1)
+            web["/a"] = .init(body: "a2")
+            test.turn(.seconds(-86_400))
+            // The turn has ended.
+            test.service.queue.sync {}
+            test.turn(.seconds(7200))
+            try await test.wait("set", generation: 2)
+            #expect(try await test.body(web.url("/a")) == "a2")
+        }
+    }
+
     @Test("After rm -r of the cache the set is fetched again", arguments: [true, false])
     func lostCache(isOriginAway: Bool) async throws {
         try await TestSubscriptions.withOne { test in
