@@ -11,8 +11,9 @@ struct SourceReadingTests {
         let definition = try SubscriptionDefinition(
             name: "a", ["source": ["feed": "http://h.example/feed", "enclosures": true]])
         func reason(enclosures: Int) -> String? {
-            let item = "<item>" + String(repeating: "<enclosure url='/a'/>", count: enclosures) + "</item>"
-            let body = "<rss>" + String(repeating: item, count: 1000) + "</rss>"
+            let files = String(repeating: "<enclosure url='/a'/>", count: enclosures)
+            let items = (0..<1000).map { "<item><guid isPermaLink='false'>\($0)</guid>\(files)</item>" }
+            let body = "<rss>" + items.joined() + "</rss>"
             var reading = SourceReading(definition)
             let document = SourceReading.Document(
                 body: Array(body.utf8), url: "http://h.example/feed", fields: HTTPFields())

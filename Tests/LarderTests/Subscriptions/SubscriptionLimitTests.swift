@@ -45,6 +45,7 @@ struct SubscriptionLimitTests {
                     + "remove some, or set latest")
             #expect(report.held == 1 && report.wanted == 1)
             try await test.remove("set", keepingCopies: false)
+            web["/feed"] = .init(body: web.feed(["/1", "/2"]))
             try await test.refresh("news")
             #expect(try await test.wait("news") { $0.wanted == 2 && $0.held == 2 }.sourceProblem == nil)
         }

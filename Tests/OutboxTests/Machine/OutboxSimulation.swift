@@ -192,7 +192,7 @@ final class OutboxSimulation {
             if chance(1, of: 3) { answer.retryAfter = pause(order.flight, order.url, 3) }
         }
         // Other readers may not get every answer, and the cache may fail.
-        let isStored = answer.status == 200 && order.fields.isEmpty && !(isFaulty && chance(1, of: 8))
+        let isStored = answer.status == 200 && order.fields.isEmpty && !(isFaulty && chance(1, of: 4))
         answer.isStored = isStored
         if isStored { cached[order.url] = origin.log.count }
         shell.step(.readAnswered(order.flight, answer))
