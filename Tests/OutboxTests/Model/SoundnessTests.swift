@@ -43,12 +43,12 @@ struct SoundnessTests {
     func lateDate() throws {
         // The file is of 0.9 s, the tag of 1.8 s, and the Date of 2.0 s.
         let weak = mark("W/\"1\"", modified: .seconds(2))
-        #expect(Soundness(of: weak) == .unsettled)
+        #expect(Soundness(of: weak, body: [1]) == .unsettled)
         let strong = mark("\"1\"", modified: .seconds(4), received: Soundness.settling)
-        #expect(Soundness(of: strong, after: weak) == .sound(try #require(Validator(strong: "\"1\""))))
+        #expect(Soundness(of: strong, body: [1], after: weak) == .sound(try #require(Validator(strong: "\"1\""))))
         // A tag that stays weak delays the request by one pause only.
         let still = mark("W/\"1\"", modified: .seconds(3), received: Soundness.settling)
-        #expect(Soundness(of: still, after: weak) == .missing)
+        #expect(Soundness(of: still, body: [1], after: weak) == .missing)
     }
 
     @Test("The same body two seconds later is settled, also when Last-Modified is always the present")
