@@ -83,6 +83,20 @@ def test_the_list_follows_the_refreshes(page, server, origin):
     card(page, "new", "complete")
 
 
+def test_a_list_of_more_than_a_hundred_subscriptions_is_shown_in_parts(page, server, origin):
+    urls = articles(origin, 1)
+    for number in range(101):
+        subscribe(server, f"list-{number:03}", {"urls": urls})
+    page.open(server, "#/subscriptions")
+    page.find(".subscription-card[data-name='list-099']")
+    assert "1 URL" in card(page, "list-000").text and len(page.texts(".subscription-card h2")) == 100
+    page.link("Next").click()
+    page.wait(lambda: page.texts(".subscription-card h2") == ["list-100"], "the second part")
+    page.wait_for_text(".pager", "End of the list")
+    page.link("Previous").click()
+    page.find(".subscription-card[data-name='list-000']")
+
+
 def test_relative_times_move_on(page, server, origin):
     subscribe(server, "list", {"urls": articles(origin, 1)}, interval="1h")
     page.open(server, "#/subscriptions")

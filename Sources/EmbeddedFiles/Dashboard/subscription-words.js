@@ -7,10 +7,13 @@ import { visible } from "./name.js";
 
 const KINDS = { feed: "Feed", sitemap: "Sitemap", pages: "Paged list", urls: "URLs", capture: "Pages" };
 
-/** Returns the kind of a source as a word, and its URL; the URL is `null` for a list of URLs. */
-export function sourceOf({ definition: { source } }) {
+/**
+ * Returns the kind of a source as a word, and its URL; the URL is `null` for a list of URLs, which the list of
+ * subscriptions leaves out.
+ */
+export function sourceOf({ definition: { source }, wanted }) {
     const kind = Object.keys(KINDS).find((name) => source[name] !== undefined && source[name] !== null);
-    if (kind === undefined) return { kind: "Source", url: null };
+    if (kind === undefined) return { kind: counted(wanted, "URL"), url: null };
     const list = source[kind];
     return Array.isArray(list)
         ? { kind: counted(list.length, kind === "capture" ? "page" : "URL"), url: null }

@@ -68,10 +68,18 @@ struct ExistingOutboxTests {
         try queue.close()
     }
 
-    @Test("A file of an earlier build opens with its changes, credentials and pauses, and keeps its format")
+    /// The format of this build.
+    private func presentFormat() throws -> Format {
+        let other = try TemporaryDirectory()
+        let queue = try DatabaseQueue(path: other.path("outbox.sqlite"))
+        try queue.writeWithoutTransaction { try $0.execute(sql: Self.tables + Self.newer) }
+        try queue.close()
+        return try Format(other.path("outbox.sqlite"))
+    }
+
+    @Test("A file of format 3 opens with its changes, credentials and pauses, and gets the present format")
     func opens() throws {
         try writeFile()
-        let before = try Format(path)
         let store = try OutboxStore(directory: folder.path)
         let change = try #require(try store.change(7))
         #expect(change.draft.target.url == "https://o.example/a" && change.draft.ours == Array("new".utf8))
@@ -86,17 +94,14 @@ struct ExistingOutboxTests {
         #expect(
             try store.pauses() == [HostPause(origin: "https://o.example", start: start, end: start + .seconds(60))])
         store.close()
-        #expect(try Format(path) == before)
+        #expect(try Format(path) == presentFormat())
         #expect(TemporaryDirectory.mode(of: path) == 0o600)
     }
 
-    @Test("A new file has the same format")
+    @Test("A new file has the present format")
     func new() throws {
         try OutboxStore(directory: folder.path).close()
-        let new = try Format(path)
-        try FileManager.default.removeItem(atPath: path)
-        try writeFile()
-        #expect(try Format(path) == new)
+        #expect(try Format(path) == presentFormat())
     }
 
     private static let tables = """
@@ -125,5 +130,11 @@ struct ExistingOutboxTests {
         CREATE TABLE pauses (origin TEXT PRIMARY KEY, began INTEGER NOT NULL, ends INTEGER NOT NULL);
         ALTER TABLE changes ADD COLUMN skipsLook INTEGER NOT NULL DEFAULT 0;
         PRAGMA application_id = 1281642360; PRAGMA user_version = 3;
+        """
+
+    /// The statements from format 3 to the present one.
+    private static let newer = """
+        ALTER TABLE changes ADD COLUMN baseType TEXT;
+        PRAGMA user_version = 4;
         """
 }
