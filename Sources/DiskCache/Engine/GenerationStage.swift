@@ -42,7 +42,7 @@ package final class GenerationStage: Sendable {
     /// that the stage or a page has already is not stored again.
     package func reserveBody() -> Reservation { bodies.reserve() }
 
-    /// Replaces the holder's generation. `ends: false`: the stage goes on, with the bodies of no member. A former
+    /// Replaces the holder's generation. `ends: false`: the stage goes on with all bodies. A former
     /// member that is not among `members` stays as an ordinary entry, unless another holder holds it. Further
     /// members of one key have no effect. A member that cannot be in the generation is reported in
     /// ``GenerationSwitch/lost``, and does not harm the others. `completion` gets ``DiskCacheError/noSpace``, and the

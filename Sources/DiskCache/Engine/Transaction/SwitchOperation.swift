@@ -15,7 +15,8 @@ struct SwitchOperation: Sendable {
     /// Of the stage.
     let capture: Int64
     let members: [GenerationMember]
-    /// Whether the stage ends with the switch. Otherwise it keeps the bodies that no member of this switch has.
+    /// Whether the stage ends with the switch. Otherwise it keeps all bodies, and the members get copies, because
+    /// other members can have the same bodies, and their answers may still be under way.
     let ends: Bool
 
     /// Throws ``DiskCacheError/noSpace``, without any change, when the members do not fit beside other exempt entries.
@@ -31,7 +32,7 @@ struct SwitchOperation: Sendable {
         var lost: [String: GenerationSwitch.Loss] = [:]
         var count = 0
         var seen: Set<ExactText> = []
-        // Several members may have the same body. All but the last one get a copy.
+        // Several members may have the same body. All but the last one of the last switch get a copy.
         var users: [[UInt8]: Int] = [:]
         for case .staged(let digest, _) in members.map(\.body) { users[digest, default: 0] += 1 }
         Processor.share()
@@ -42,10 +43,10 @@ struct SwitchOperation: Sendable {
                 count += 1
                 continue
             }
-            var isLastUser = true
+            var isLastUser = ends
             if case .staged(let digest, _) = member.body {
                 users[digest, default: 1] -= 1
-                isLastUser = users[digest] == 0
+                isLastUser = ends && users[digest] == 0
             }
             switch try entry(of: member, isLastUser: isLastUser, context) {
             case .failure(let loss):
