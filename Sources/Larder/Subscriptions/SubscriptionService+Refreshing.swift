@@ -233,7 +233,9 @@ extension SubscriptionService {
     private func didSwitch(_ outcome: GenerationSwitch, _ changed: [String], ends: Bool, _ set: HeldSet) {
         set.generation = outcome.generation
         for key in changed {
-            guard let member = set.settled.removeValue(forKey: key), outcome.lost[key] == nil else { continue }
+            guard let member = set.settled.removeValue(forKey: key), outcome.lost[key] == nil,
+                outcome.outdated[key] == nil
+            else { continue }
             set.confirmed[key] = member.confirmed ?? tools.clock.now()
         }
         if ends {
@@ -241,7 +243,8 @@ extension SubscriptionService {
             set.settled = [:]
         }
         if ends { metrics.switches.increment() }
-        handle(.switched(lost: outcome.lost.mapValues(\.words)), set)
+        let (lost, outdated) = (outcome.lost.mapValues(\.words), outcome.outdated.mapValues(\.words))
+        handle(.switched(lost: lost, outdated: outdated), set)
         if ends { report(.subscriptionRefreshed, set) }
         if case .open(let store) = phase { save(set, store) }
     }

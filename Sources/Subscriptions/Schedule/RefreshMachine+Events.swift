@@ -20,9 +20,9 @@ extension RefreshMachine {
             guard let member = members[key] else { break }
             let host = member.item.host
             if member.step == .settled { hostAnswered(host, now) } else { hostFailed(host, now) }
-        case .switched(let lost):
+        case .switched(let lost, let outdated):
             guard isSwitching else { return [] }
-            switched(lost, now)
+            switched(lost: lost, outdated: outdated, now)
             if round?.lacksRoom == true { return lackRoom(now) }
         case .switchFailed(let isRoom):
             guard isSwitching else { return [] }
@@ -189,7 +189,7 @@ extension RefreshMachine {
         return [.publish(kept: kept, changed: changed, ends: ends)]
     }
 
-    private mutating func switched(_ lost: [String: String], _ now: Timestamp) {
+    private mutating func switched(lost: [String: String], outdated: [String: String], _ now: Timestamp) {
         isSwitching = false
         for key in joining {
             guard var member = members[key] else { continue }
@@ -200,14 +200,20 @@ extension RefreshMachine {
         }
         (joining, leaving) = ([], [:])
         noRoomSince = nil
-        for (key, loss) in lost {
-            guard var member = members[key] else { continue }
-            member.hasCopy = false
-            if member.problem == nil { member.problem = MemberProblem(reason: loss, since: now) }
-            // Not at once, because the loss may repeat itself.
-            if member.step != .waiting { member.due = min(member.due, now + rules.interval.shortest) }
-            set(member)
+        for (losses, hasCopy) in [(lost, false), (outdated, true)] {
+            for (key, loss) in losses { note(loss, of: key, hasCopy: hasCopy, now) }
         }
         if endsRound { endRound(now, isSwitched: true) }
+    }
+
+    /// Notes that the new body of a member is not in the generation. `hasCopy`: readers have an old one.
+    private mutating func note(_ loss: String, of key: String, hasCopy: Bool, _ now: Timestamp) {
+        guard var member = members[key] else { return }
+        member.hasCopy = hasCopy
+        if member.problem == nil { member.problem = MemberProblem(reason: loss, since: now) }
+        // Not at once, because the loss may repeat itself.
+        if member.step != .waiting { member.due = min(member.due, now + rules.interval.shortest) }
+        member.earliest = nil
+        set(member)
     }
 }

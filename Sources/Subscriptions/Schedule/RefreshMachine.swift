@@ -43,7 +43,7 @@ package struct RefreshMachine: Sendable {
     /// The work of the shell.
     package enum Action: Hashable, Sendable {
         /// Makes the members the next generation. `kept`: the keys with an unchanged entry. `ends`: the round ends with
-        /// the switch, and with it the stage. Reported back as ``Event/switched(lost:)`` or an error.
+        /// the switch, and with it the stage. Reported back as ``Event/switched(lost:outdated:)`` or an error.
         case publish(kept: [String], changed: [String], ends: Bool)
         /// Discards the bodies that were staged since the last ended round.
         case dropStage
@@ -54,8 +54,9 @@ package struct RefreshMachine: Sendable {
         case sourceAnswered(SourceAnswer)
         /// `ticket`: as in ``MemberRequest``. An answer to a request of an earlier round has no effect.
         case memberAnswered(key: String, ticket: UInt64, MemberAnswer)
-        /// `lost`: the reasons for which members are not in the new generation, by their keys.
-        case switched(lost: [String: String])
+        /// `lost`: the reasons for which members are not in the new generation, by their keys. `outdated`: the reasons
+        /// for which members are there with an old copy.
+        case switched(lost: [String: String], outdated: [String: String] = [:])
         /// `isRoom`: the members did not fit.
         case switchFailed(isRoom: Bool)
         /// The host wants no request before `until`, as with 429 or `Retry-After`. Its members then delay a switch no

@@ -98,7 +98,7 @@ struct GenerationStageTests {
             FileSystem.unlink(fixture.namespace + "/" + (try #require(path)))
             let result = try await outcome { stage.publish(members, completion: $0) }
             let key = CacheKey.url(canonical: HeldBodies.urls[1]).text
-            #expect(result == GenerationSwitch(generation: 2, held: 6, lost: [key: .damaged]))
+            #expect(result == GenerationSwitch(generation: 2, held: 6, lost: [:], outdated: [key: .damaged]))
             #expect(try await cache.text(url: HeldBodies.urls[1]) == HeldBodies.body(1, "1"))
             #expect(try cache.entry(url: HeldBodies.urls[1])?.held == true)
             #expect(try await cache.text(url: HeldBodies.urls[2]) == HeldBodies.body(2, "2"))

@@ -37,6 +37,10 @@ struct RefreshSimulation {
     var failsToSwitch = false
     private(set) var failedSwitches = 0
     var lost: [String: String] = [:]
+    /// The reasons for which members keep their old copies at a switch, by their keys.
+    var outdated: [String: String] = [:]
+    /// The end of a pause that the source's host wants; `nil`: it wants none.
+    var sourcePauseEnd: Timestamp?
 
     init(_ urls: [String], _ rules: RefreshMachine.Rules) {
         machine = RefreshMachine(rules, at: now)
@@ -159,11 +163,12 @@ struct RefreshSimulation {
                 var next: [String: Int] = [:]
                 for key in kept { next[key] = held[key] }
                 for key in changed { next[key] = staged.removeValue(forKey: key) ?? held[key] }
+                for key in outdated.keys { next[key] = held[key] }
                 for key in lost.keys { next[key] = nil }
                 if ends { staged = [:] }
                 held = next
                 switches.append((now, next.count, ends))
-                perform(machine.handle(.switched(lost: lost), at: now))
+                perform(machine.handle(.switched(lost: lost, outdated: outdated), at: now))
             }
         }
     }

@@ -29,7 +29,7 @@ struct SwitchOperation: Sendable {
         let exemptBytes = context.totals.pinnedBytes
         context.conceal(members.compactMap { if case .kept(nil) = $0.body { nil } else { $0.key.text } })
 
-        var lost: [String: GenerationSwitch.Loss] = [:]
+        var (lost, outdated): ([String: GenerationSwitch.Loss], [String: GenerationSwitch.Loss]) = ([:], [:])
         var count = 0
         var seen: Set<ExactText> = []
         // Several members may have the same body. All but the last one of the last switch get a copy.
@@ -50,9 +50,13 @@ struct SwitchOperation: Sendable {
             }
             switch try entry(of: member, isLastUser: isLastUser, context) {
             case .failure(let loss):
-                lost[member.key.text] = loss
-                guard let known else { continue }
-                if loss.keepsOldCopy { count += 1 } else { try context.release(known.id, from: id) }
+                guard known != nil, loss.keepsOldCopy else {
+                    lost[member.key.text] = loss
+                    if let known { try context.release(known.id, from: id) }
+                    continue
+                }
+                outdated[member.key.text] = loss
+                count += 1
             case .success(let entry):
                 count += 1
                 if known?.id != entry { try context.hold(entry, for: id) }
@@ -70,7 +74,7 @@ struct SwitchOperation: Sendable {
             }
         }
         context.reveal()
-        return GenerationSwitch(generation: generation, held: count, lost: lost)
+        return GenerationSwitch(generation: generation, held: count, lost: lost, outdated: outdated)
     }
 
     /// Returns the id of the member's entry.
