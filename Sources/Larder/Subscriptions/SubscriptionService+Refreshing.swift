@@ -116,44 +116,43 @@ extension SubscriptionService {
 
     /// Begins the requests for which members are due and their hosts have a turn. Returns the next date of either.
     private func fetchMembers(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        let waiting = set.machine.waitingHosts()
-        guard !waiting.isEmpty else { return nil }
+        guard set.machine.nextTurn() != nil else { return nil }
         guard case .open(let stage) = set.stage else {
             openStage(of: set, space.cache)
             return nil
         }
-        var next: Timestamp?
-        for (host, due) in waiting {
-            var due: Timestamp? = due
-            while let date = due {
-                guard date <= now else {
-                    next = min(next ?? date, date)
-                    break
-                }
-                if case .wait(let turn) = pacer.take(host, set.definition.pacing, at: now) {
-                    if let turn { next = min(next ?? turn, turn) }
-                    break
-                }
-                guard let request = set.machine.beginMember(ofHost: host, at: now) else {
-                    pacer.ended(host)
-                    break
-                }
+        while let (host, date) = set.machine.nextTurn() {
+            guard date <= now else { return date }
+            // The end of a request lets the next one begin.
+            guard memberRequestCount < memberRequestLimit else { return nil }
+            if case .wait(let turn) = pacer.take(host, set.definition.pacing, at: now) {
+                set.machine.holdHost(host, until: turn)
+            } else if let request = set.machine.beginMember(ofHost: host, at: now) {
                 fetch(request, set, stage, space)
-                due = set.machine.waitingHosts().first { $0.host == host }?.due
+            } else {
+                pacer.ended(host)
             }
         }
-        return next
+        return nil
+    }
+
+    /// A request has ended, so that the next one to its host may begin.
+    func requestEnded(to host: String) {
+        pacer.ended(host)
+        for set in sets.values { set.machine.freeHost(host) }
     }
 
     private func fetch(
         _ request: RefreshMachine.MemberRequest, _ set: HeldSet, _ stage: GenerationStage, _ space: Namespace
     ) {
         let item = request.item
+        memberRequestCount += 1
         let ttl = set.definition.ttl ?? set.machine.members[item.key]?.interval ?? set.definition.interval.shortest
         let then: @Sendable (MemberFetch.Result) -> Void = { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
-                pacer.ended(item.host)
+                memberRequestCount -= 1
+                requestEnded(to: item.host)
                 if let time = result.hostPause { pause(item.host, for: time) }
                 guard sets[set.id] === set else { return scheduleAdvance() }
                 // The answer to a request of an earlier round has its body in the stage of that round.

@@ -68,6 +68,12 @@ package final class SubscriptionService: @unchecked Sendable {
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
+    var memberRequestCount = 0
+    /// The most requests for members at the same time, over all subscriptions, because the client also serves callers.
+    /// Their downloads must not wait behind a list over many hosts.
+    var memberRequestLimit = 64
+    /// The number of the last request for a member.
+    var lastTransfer: UInt64 = 0
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
     /// The number of the last timer. Earlier timers have no effect.

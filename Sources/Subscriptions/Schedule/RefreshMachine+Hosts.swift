@@ -51,8 +51,9 @@ extension RefreshMachine {
         guard let trouble = troubles[host] else { return }
         for var member in Array(members.values) where member.item.host == host && member.step == .waiting {
             guard trouble.holdsUp(member.due, at: now) else { continue }
-            member.isHeldUp = true
-            if let end = trouble.pauseEnd { member.due = permitted(max(member.due, end)) }
+            let due = trouble.pauseEnd.map { permitted(max(member.due, $0)) } ?? member.due
+            guard !member.isHeldUp || due != member.due else { continue }
+            (member.isHeldUp, member.due) = (true, due)
             set(member)
         }
     }

@@ -63,7 +63,8 @@ extension RefreshMachine {
         let key = member.item.key
         if let old = members[key] { tally.count(old, -1) }
         tally.count(member, 1)
-        if member.step == .waiting { queue.add(.init(due: member.due, key: key), host: member.item.host) }
+        let (wait, oldWait) = (member.waitingElement, old?.waitingElement)
+        if let wait, wait != oldWait || member.item.host != old?.item.host { queue.add(wait, host: member.item.host) }
         members[key] = member
     }
 
@@ -102,4 +103,10 @@ extension RefreshMachine {
     /// The wanted members without a copy, in the order of the source.
     package var missing: [Member] { wanted.compactMap { members[$0] }.filter { !$0.hasCopy } }
     package var heldCount: Int { members.values.count { $0.hasCopy } }
+}
+
+extension RefreshMachine.Member {
+    fileprivate var waitingElement: DueQueue.Element? {
+        step == .waiting ? DueQueue.Element(due: due, key: item.key) : nil
+    }
 }

@@ -1,7 +1,7 @@
 import Primitives
 
 /// Decides when a subscription asks for its source and its members, and when readers get the next generation: a pure
-/// state machine without I/O. Its shell asks for ``sourceIsDue(at:)`` and ``waitingHosts()``, paces the requests, and
+/// state machine without I/O. Its shell asks for ``sourceIsDue(at:)`` and ``nextTurn()``, paces the requests, and
 /// reports each answer.
 ///
 /// A *round* begins when the source has answered, and also when members are due before the source is, because the
@@ -175,10 +175,11 @@ package struct RefreshMachine: Sendable {
     /// Notes that the shell asks the source, until ``Event/sourceAnswered(_:)``.
     package mutating func beginSource() { isAskingSource = true }
 
-    /// The hosts with members that wait for a request, and the time from which on the first one is due.
-    package mutating func waitingHosts() -> [(host: String, due: Timestamp)] {
-        if openTicket == nil { return [] }
-        return Array(queue.hosts).compactMap { host in front(of: host).map { (host, $0.due) } }
+    /// The host that is first to have a member that is due and no hold, and the date from which on; `nil` while answers
+    /// alone can change this.
+    package mutating func nextTurn() -> (host: String, date: Timestamp)? {
+        if openTicket == nil { return nil }
+        return queue.firstHost { [members] in Self.isCurrent($0, members) }
     }
 
     /// Begins the request for the member of the host that is due for longest. `nil` when none is due.
@@ -199,13 +200,15 @@ package struct RefreshMachine: Sendable {
     var openTicket: UInt64? { isSwitching && endsRound ? nil : round?.ticket }
 
     private mutating func front(of host: String) -> DueQueue.Element? {
-        queue.front(of: host) { [members] element in
-            members[element.key].map { $0.step == .waiting && $0.due == element.due } ?? false
-        }
+        queue.front(of: host) { [members] in Self.isCurrent($0, members) }
+    }
+
+    private static func isCurrent(_ element: DueQueue.Element, _ members: [String: Member]) -> Bool {
+        members[element.key].map { $0.step == .waiting && $0.due == element.due } ?? false
     }
 
     /// The next time at which the source is due or ``Event/time`` has an effect; `nil` while answers alone can change
-    /// the state. For the members see ``waitingHosts()``.
+    /// the state. For the members see ``nextTurn()``.
     package var nextDate: Timestamp? {
         if isSwitching || isAskingSource { return nil }
         if let round { return round.delayStart.map { $0 + rules.maxDelay } }

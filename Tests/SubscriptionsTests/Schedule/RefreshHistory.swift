@@ -111,12 +111,10 @@ final class RefreshHistory {
             machine.beginSource()
             work.append((real + seconds(0...40), .source(sourceAnswer())))
         }
-        for (host, due) in machine.waitingHosts().sorted(by: { $0.host < $1.host }) where due <= wall {
-            while pacer.take(host, limits, at: wall) == .go {
-                guard let request = machine.beginMember(ofHost: host, at: wall) else {
-                    pacer.ended(host)
-                    break
-                }
+        while let (host, date) = machine.nextTurn(), date <= wall {
+            if case .wait(let date) = pacer.take(host, limits, at: wall) {
+                machine.holdHost(host, until: date)
+            } else if let request = machine.beginMember(ofHost: host, at: wall) {
                 begin(request)
             }
         }
@@ -128,14 +126,7 @@ final class RefreshHistory {
     private func setTimer() {
         var dates: [Timestamp] = []
         if let date = machine.nextDate { dates.append(max(date, wall + .milliseconds(1))) }
-        for (host, due) in machine.waitingHosts() {
-            var copy = pacer
-            switch due > wall ? .wait(until: due) : copy.take(host, limits, at: wall) {
-            case .wait(let date?): dates.append(max(date, due))
-            case .go: dates.append(wall + .milliseconds(1))
-            case .wait(nil): break
-            }
-        }
+        if let date = machine.nextTurn()?.date { dates.append(max(date, wall + .milliseconds(1))) }
         timer = dates.min().map { $0 + lag }
     }
 
@@ -176,6 +167,7 @@ final class RefreshHistory {
         case .member(let request, var answer, let version):
             if case .staged = answer, !hasRoom, chance(1, of: 3) { answer = .noRoom }
             pacer.ended(request.item.host)
+            machine.freeHost(request.item.host)
             if request.ticket != machine.openTicket { lateCount += 1 }
             if case .failed(_, let pause?) = answer {
                 pacer.pause(request.item.host, for: pause, at: wall)

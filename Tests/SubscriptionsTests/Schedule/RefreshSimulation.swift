@@ -91,13 +91,7 @@ struct RefreshSimulation {
     private mutating func nextDate() -> Timestamp? {
         var dates = running.map(\.end)
         if let date = machine.nextDate, date > now { dates.append(date) }
-        for (host, due) in machine.waitingHosts() {
-            var copy = pacer
-            switch due > now ? .wait(until: due) : copy.take(host, limits, at: now) {
-            case .wait(let date?): dates.append(max(date, due))
-            case .wait(nil), .go: break
-            }
-        }
+        if let date = machine.nextTurn()?.date { dates.append(date) }
         return dates.min()
     }
 
@@ -111,9 +105,13 @@ struct RefreshSimulation {
             perform(machine.handle(.sourceAnswered(source), at: now))
         }
         pacer.observe(now)
-        perform(machine.handle(.time, at: now))
-        for (host, due) in machine.waitingHosts() where due <= now {
-            guard pacer.take(host, limits, at: now) == .go else { continue }
+        machine.observe(now)
+        if let date = machine.nextDate, date <= now { perform(machine.handle(.time, at: now)) }
+        while let (host, date) = machine.nextTurn(), date <= now {
+            if case .wait(let date) = pacer.take(host, limits, at: now) {
+                machine.holdHost(host, until: date)
+                continue
+            }
             guard let request = machine.beginMember(ofHost: host, at: now) else {
                 pacer.ended(host)
                 continue
@@ -126,6 +124,7 @@ struct RefreshSimulation {
     private mutating func answer(_ request: RefreshMachine.MemberRequest) {
         let (item, key) = (request.item, request.item.key)
         pacer.ended(item.host)
+        machine.freeHost(item.host)
         if changes.contains(item.url) { answers[item.url] = .version((held[key] ?? 0) + 1) }
         let answer: MemberAnswer
         switch answers[item.url] ?? .version(1) {
