@@ -10,6 +10,7 @@ extension SubscriptionService {
     /// give it work.
     func advance(_ set: HeldSet, _ store: SubscriptionStore, at now: Timestamp) -> Timestamp? {
         guard let space = tools.namespace(set.namespace), space.id == set.spaceID else { return nil }
+        set.machine.observe(now)
         if let date = set.machine.nextDate, date <= now { handle(.time, set) }
         if set.reading == nil, set.machine.sourceIsDue(at: now) { beginSource(of: set) }
         var next = readSource(of: set, space, at: now)

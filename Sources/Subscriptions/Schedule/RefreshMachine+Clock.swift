@@ -3,8 +3,9 @@ import Primitives
 /// Steps of the wall clock. All dates of the machine are compared with the wall clock, because they survive restarts.
 extension RefreshMachine {
     /// Moves all dates with the clock when it has gone back, so that each member waits for the rest of its time and no
-    /// longer. Without this, a clock that goes back by a day would stop the subscription for a day.
-    mutating func observe(_ now: Timestamp) {
+    /// longer. Without this, a clock that goes back by a day would stop the subscription for a day. The other calls
+    /// notice a step, too, but only when they come; so the shell makes this call at each turn of its timer.
+    package mutating func observe(_ now: Timestamp) {
         let step = clock.observe(now)
         guard step != .zero else { return }
         sourceDue = sourceDue + step
