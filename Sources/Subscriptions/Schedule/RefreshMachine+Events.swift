@@ -49,11 +49,11 @@ extension RefreshMachine {
         var isChanged: Bool?
         switch answer {
         case .items(let items, let least):
-            pause = least
+            pause = rules.interval.wish(least, isFailure: false)
             isChanged = take(items, now)
         case .unchanged(let least):
             sourceProblem = nil
-            (pause, isChanged) = (least, false)
+            (pause, isChanged) = (rules.interval.wish(least, isFailure: false), false)
         case .failed(let reason, let wish):
             note(reason, now)
             pause = min(wish ?? .zero, HostPacer.longestPause)
@@ -147,6 +147,7 @@ extension RefreshMachine {
         case .noRoom: return
         }
         if isChanged != nil { member.failures = 0 }
+        least = rules.interval.wish(least, isFailure: isChanged == nil)
         let interval = rules.interval.next(after: member.interval, isChanged: isChanged, least: least)
         if isChanged != nil { member.interval = interval }
         member.due = now + interval

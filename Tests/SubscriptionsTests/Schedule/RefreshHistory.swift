@@ -116,6 +116,8 @@ final class RefreshHistory {
                 machine.holdHost(host, until: date)
             } else if let request = machine.beginMember(ofHost: host, at: wall) {
                 begin(request)
+            } else {
+                pacer.ended(host)
             }
         }
         if chance(1, of: 20) { save() }
