@@ -9,6 +9,13 @@ import Subscriptions
 ///
 /// `@unchecked Sendable` is safe because only the queue of the service accesses the state.
 final class HeldSet: @unchecked Sendable {
+    /// A request for a member.
+    struct MemberTransfer {
+        /// The number of its round.
+        let ticket: UInt64
+        let transfer: PendingTransfer
+    }
+
     /// The place for the bodies of the next generation.
     enum Stage {
         case none
@@ -37,6 +44,10 @@ final class HeldSet: @unchecked Sendable {
     var isReadingDocument = false
     /// Secret fields for the origins to which they are bound.
     var credential: Credential?
+    /// The request for a document, and its beginning.
+    var documentTransfer: (transfer: PendingTransfer, start: Timestamp)?
+    /// The running requests for members, by numbers of the service.
+    var memberTransfers: [UInt64: MemberTransfer] = [:]
     /// The records in the store.
     var saved: [String: MemberRecord]
     var savedSource: SourceState?
@@ -89,6 +100,19 @@ final class HeldSet: @unchecked Sendable {
             fields.append(HTTPField(name: name, value: value))
         }
         return fields
+    }
+
+    /// Cancels the requests for members that belong to another round than the running one. Their answers would have no
+    /// effect, and they keep the turns of their hosts.
+    func cancelOldRequests() {
+        for request in memberTransfers.values where request.ticket != machine.round?.ticket {
+            request.transfer.cancel()
+        }
+    }
+
+    func cancelAllRequests() {
+        for request in memberTransfers.values { request.transfer.cancel() }
+        documentTransfer?.transfer.cancel()
     }
 
     // MARK: - Reports

@@ -35,6 +35,7 @@ final class MemberFetch: OriginReceiver {
         /// The time for which the copy stays fresh.
         let ttl: Duration
         let tags: [String]
+        let transfer: PendingTransfer
     }
 
     private struct State {
@@ -88,7 +89,7 @@ final class MemberFetch: OriginReceiver {
         for field in held?.validators.conditionalFields ?? [:] { request.fields.append(field) }
         request.sizeLimit = order.entryLimit
         request.addressPolicy = order.tools.options.addressPolicy
-        order.tools.origin.fetch(request, receiver: self)
+        order.transfer.begin(request, with: order.tools.origin, receiver: self)
     }
 
     func originDidAnswer(_ head: OriginHead) throws {

@@ -28,6 +28,7 @@ extension SubscriptionService {
             case .dropStage: dropStage(of: set)
             }
         }
+        set.cancelOldRequests()
         if !hadProblem, set.machine.sourceProblem != nil { report(.subscriptionFailed, set) }
         scheduleSave(set)
         scheduleAdvance()
@@ -148,11 +149,15 @@ extension SubscriptionService {
     ) {
         let item = request.item
         memberRequestCount += 1
+        lastTransfer += 1
+        let (number, transfer) = (lastTransfer, PendingTransfer())
+        set.memberTransfers[number] = .init(ticket: request.ticket, transfer: transfer)
         let ttl = set.definition.ttl ?? set.machine.members[item.key]?.interval ?? set.definition.interval.shortest
         let then: @Sendable (MemberFetch.Result) -> Void = { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
                 memberRequestCount -= 1
+                set.memberTransfers[number] = nil
                 requestEnded(to: item.host)
                 if let time = result.hostPause { pause(item.host, for: time) }
                 guard sets[set.id] === set else { return scheduleAdvance() }
@@ -166,7 +171,7 @@ extension SubscriptionService {
         }
         let order = MemberFetch.Order(
             stage: stage, tools: space.downloads.tools, fields: set.fields(for: item.url),
-            entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags)
+            entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags, transfer: transfer)
         if set.isCapture {
             PageFetch.start(item, order, in: space.pages, then: then)
         } else {

@@ -119,7 +119,7 @@ extension RefreshMachine {
         }
         var (isChanged, least): (Bool?, Duration) = (nil, .zero)
         member.step = .settled
-        member.isHeldUp = false
+        member.endRequest()
         switch answer {
         case .confirmed(let pause):
             (member.problem, isChanged, least) = (nil, false, pause)
@@ -160,6 +160,7 @@ extension RefreshMachine {
     private mutating func advance(_ now: Timestamp) -> [Action] {
         if roundIsDue(now) { beginRound(now) }
         guard !isSwitching, round != nil else { return [] }
+        noteSlowRequests(now)
         if tally.pending == 0 {
             if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
             endRound(now, isSwitched: true)

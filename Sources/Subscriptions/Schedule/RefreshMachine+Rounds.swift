@@ -85,12 +85,14 @@ extension RefreshMachine {
         let catchUp = now + min(rules.interval.shortest, Self.catchUpPause)
         round = nil
         endsRound = false
+        (queue, asked) = (DueQueue(), BinaryHeap())
         for var member in Array(members.values) where member.step != .resting {
             if member.isStaged, !isSwitched { member.discardBody(due: next) }
             member.isStaged = false
             // The body of a member that is still being asked for belongs to the stage, which has ended.
             if member.step != .settled { member.due = max(member.due, isSwitched ? catchUp : next) }
-            (member.step, member.isHeldUp) = (.resting, false)
+            member.step = .resting
+            member.endRequest()
             set(member)
         }
         membersDue = earliestDue()

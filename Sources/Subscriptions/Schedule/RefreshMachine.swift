@@ -104,6 +104,8 @@ package struct RefreshMachine: Sendable {
     var lastTicket: UInt64 = 0
     var isAskingSource = false
     var queue = DueQueue()
+    /// The running requests by their beginnings. An element that no longer fits its member stays until it comes first.
+    var asked = BinaryHeap<DueQueue.Element>()
     var tally = Tally()
     /// By their names. A host without failures and pause has no element.
     var troubles: [String: HostTrouble] = [:]
@@ -190,7 +192,7 @@ package struct RefreshMachine: Sendable {
             return nil
         }
         queue.removeFront(of: host)
-        member.step = .asking
+        (member.step, member.asked) = (.asking, now)
         set(member)
         round?.hasEffect = true
         return MemberRequest(item: member.item, ticket: openTicket)
@@ -211,7 +213,7 @@ package struct RefreshMachine: Sendable {
     /// the state. For the members see ``nextTurn()``.
     package var nextDate: Timestamp? {
         if isSwitching || isAskingSource { return nil }
-        if let round { return round.delayStart.map { $0 + rules.maxDelay } }
+        if let round { return round.delayStart.map { $0 + rules.maxDelay } ?? slowDate }
         return roundDate.map { min($0, sourceDue) } ?? sourceDue
     }
 }
