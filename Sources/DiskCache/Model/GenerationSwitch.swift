@@ -32,3 +32,10 @@ package struct HeldGeneration: Sendable, Hashable {
     package let number: Int64
     package let count: Int
 }
+
+/// The generation of a holder that goes on, and its entries.
+package struct ResumedGeneration: Sendable, Hashable {
+    /// 0 before the first generation.
+    package let number: Int64
+    package let keys: Set<String>
+}

@@ -130,7 +130,7 @@ final class HeldSet: @unchecked Sendable {
             }
         return SubscriptionReport(
             name: definition.name, namespace: namespace, definition: definition, state: state,
-            isRefreshing: machine.round != nil || reading != nil, generation: generation,
+            isRefreshing: machine.round != nil || reading != nil || machine.isUrgent, generation: generation,
             wanted: machine.wanted.count, held: held,
             missing: missing.prefix(SubscriptionReport.missingLimit).map {
                 .init(url: $0.item.url, reason: $0.problem?.reason, since: $0.problem?.since)

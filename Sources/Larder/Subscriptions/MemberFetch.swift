@@ -223,8 +223,14 @@ final class MemberFetch: OriginReceiver {
 extension GenerationMember {
     /// A member that keeps its entry until it gets another body.
     init(_ item: WantedItem, in stage: GenerationStage, tags: [String] = []) {
+        self = stage.member(CacheKey(item), url: item.url, tags: tags)
+    }
+}
+
+extension CacheKey {
+    /// The key of the entry that holds an item: a page, or a body.
+    init(_ item: WantedItem) {
         let page = CacheKey.page(canonical: item.url)
-        let key = item.key == page.text ? page : .url(canonical: item.url)
-        self = stage.member(key, url: item.url, tags: tags)
+        self = item.key == page.text ? page : .url(canonical: item.url)
     }
 }
