@@ -9,6 +9,14 @@ import Subscriptions
 ///
 /// `@unchecked Sendable` is safe because only the queue of the service accesses the state.
 final class HeldSet: @unchecked Sendable {
+    /// The secret fields, which each refresh reads again, so that it sends the present ones.
+    enum Secrets {
+        case unknown
+        /// For the refresh of a number (``RefreshMachine/refreshNumber``).
+        case loading(refresh: UInt64)
+        case loaded(refresh: UInt64, Timestamp, Credential?)
+    }
+
     /// A request for a member.
     struct MemberTransfer {
         /// The number of its round.
@@ -29,8 +37,10 @@ final class HeldSet: @unchecked Sendable {
     /// ``Namespace/id`` of the namespace with the generation. Another version of the namespace has no generation yet.
     let spaceID: Int
     var machine: RefreshMachine
-    /// The validators of the source's document.
+    /// The validators of the source's document, from which the present list comes.
     var validators: (etag: String?, lastModified: String?)
+    /// The validators of the document that is being read.
+    var readValidators: (etag: String?, lastModified: String?)?
     var stage = Stage.none
     /// The members that have answered since the last switch, for the next one.
     var settled: [String: GenerationMember] = [:]
@@ -42,10 +52,9 @@ final class HeldSet: @unchecked Sendable {
     var reading: SourceReading?
     /// Whether a document of the source is being fetched or parsed.
     var isReadingDocument = false
-    /// Secret fields for the origins to which they are bound.
-    var credential: Credential?
     /// The request for a document, and its beginning.
     var documentTransfer: (transfer: PendingTransfer, start: Timestamp)?
+    var secrets = Secrets.unknown
     /// The running requests for members, by numbers of the service.
     var memberTransfers: [UInt64: MemberTransfer] = [:]
     /// The records in the store.
@@ -92,6 +101,8 @@ final class HeldSet: @unchecked Sendable {
     /// The request fields for a URL, with the secrets for its origin.
     func fields(for url: String) -> HTTPFields {
         var fields = HTTPFields()
+        var credential: Credential?
+        if case .loaded(_, _, let loaded) = self.secrets { credential = loaded }
         let secrets = (try? CanonicalURL(url)).map { credential?.fields(for: ChangeTarget($0, key: "").origin) ?? [] }
         for (name, value) in definition.headers.map({ ($0.name, $0.value) })
             + (secrets ?? []).map({ ($0.name, $0.value) })

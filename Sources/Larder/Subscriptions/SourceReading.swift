@@ -35,6 +35,8 @@ struct SourceReading: Sendable {
     /// The time for which the source wants no further request: the most of its documents' lifetimes and the ttl of RSS.
     private var least: Duration = .zero
     private var fault: String?
+    /// The time for which a document that failed cannot be had.
+    private var pause: Duration?
 
     init(_ subscription: Subscription) {
         latest = subscription.latest
@@ -90,7 +92,8 @@ struct SourceReading: Sendable {
             next = nil
         case .sitemap(var walk):
             walk.receive(SitemapParser.parse(document.body))
-            next = walk.next()
+            // A part of a set is of no use.
+            next = walk.problems.isEmpty ? walk.next() : nil
             kind = .sitemap(walk)
         case .pages(var list):
             let links = document.fields[fields: Self.link].map(\.text)
@@ -100,20 +103,19 @@ struct SourceReading: Sendable {
         }
     }
 
-    /// Notes that the document at ``next`` could not be got, with the reason in words.
-    mutating func fail(_ reason: String) {
+    /// Notes that the document at ``next`` could not be got, with the reason in words, which ends the reading. `pause`:
+    /// the time for which the document cannot be had.
+    mutating func fail(_ reason: String, pause: Duration? = nil) {
+        self.pause = pause
+        next = nil
         switch kind {
-        case .list: next = nil
-        case .feed:
-            fault = reason
-            next = nil
+        case .list: break
+        case .feed: fault = reason
         case .sitemap(var walk):
             walk.fail(reason)
-            next = walk.next()
             kind = .sitemap(walk)
         case .pages(var list):
             list.fail(reason)
-            next = list.next
             kind = .pages(list)
         }
     }
@@ -121,6 +123,12 @@ struct SourceReading: Sendable {
     /// The items, when ``next`` is `nil`. A source with an unreadable part gives no items, because a part of a set
     /// would look like a set that shrank.
     func answer(at now: Timestamp) -> SourceAnswer {
+        let answer = answerWithoutPause(at: now)
+        if let pause, case .failed(let reason, nil) = answer { return .failed(reason: reason, pause: pause) }
+        return answer
+    }
+
+    private func answerWithoutPause(at now: Timestamp) -> SourceAnswer {
         if let fault { return .failed(reason: fault, pause: nil) }
         switch kind {
         case .list(let urls, let isPages):

@@ -1,18 +1,16 @@
 import DiskCache
-import HTTPTypes
-import Origin
 import Primitives
 import Subscriptions
 
-/// The requests of refreshes, and the switches to the next generation. All on `queue`.
+/// The requests for members, and the switches to the next generation. All on `queue`.
 extension SubscriptionService {
     /// Begins the work of a set that is due. Returns the next date at which it has work; `nil` while only answers can
     /// give it work.
     func advance(_ set: HeldSet, _ store: SubscriptionStore, at now: Timestamp) -> Timestamp? {
         guard let space = tools.namespace(set.namespace), space.id == set.spaceID else { return nil }
         set.machine.observe(now)
-        if let date = set.machine.nextDate, date <= now { handle(.time, set) }
-        if set.reading == nil, set.machine.sourceIsDue(at: now) { beginSource(of: set) }
+        // A source that is due waits for a turn, and not for a time.
+        if let date = set.machine.nextDate, date <= now, !set.machine.sourceIsDue(at: now) { handle(.time, set) }
         var next = readSource(of: set, space, at: now)
         if let date = fetchMembers(of: set, space, at: now) { next = min(next ?? date, date) }
         if let date = set.machine.nextDate, date > now { next = min(next ?? date, date) }
@@ -34,91 +32,11 @@ extension SubscriptionService {
         scheduleAdvance()
     }
 
-    // MARK: - The source
-
-    private func beginSource(of set: HeldSet) {
-        loadCredential(of: set)
-        set.machine.beginSource()
-        set.reading = SourceReading(set.definition)
-    }
-
-    /// Asks for the next document of the source. Returns the date of its turn, if it has to wait for one.
-    private func readSource(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        guard let reading = set.reading, !set.isReadingDocument else { return nil }
-        guard let text = reading.next else {
-            set.reading = nil
-            handle(.sourceAnswered(reading.answer(at: now)), set)
-            return nil
-        }
-        guard let url = try? CanonicalURL(text) else {
-            set.reading?.fail("\(text) is no URL that can be fetched")
-            scheduleAdvance()
-            return nil
-        }
-        let host = url.authorityText
-        switch pacer.take(host, set.definition.pacing, at: now) {
-        case .wait(let date): return date
-        case .go: break
-        }
-        set.isReadingDocument = true
-        var request = OriginRequest(url: url.requestURL)
-        request.fields = set.fields(for: url.string)
-        if reading.isOneDocument, !set.machine.wanted.isEmpty {
-            request.fields[.ifNoneMatch] = set.validators.etag
-            request.fields[.ifModifiedSince] = set.validators.lastModified
-        }
-        request.sizeLimit = Int64(reading.byteLimit)
-        request.addressPolicy = space.options.addressPolicy
-        let fetch = DocumentFetch(limit: reading.byteLimit, clock: tools.clock) { [weak self] result in
-            self?.queue.async { [weak self] in
-                guard let self else { return }
-                pacer.ended(host)
-                guard sets[set.id] === set else { return scheduleAdvance() }
-                didRead(result, host, set)
-            }
-        }
-        space.downloads.tools.origin.fetch(request, receiver: fetch)
-        return nil
-    }
-
-    private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
-        guard let reading = set.reading else { return }
-        let now = tools.clock.now()
-        switch result {
-        case .unchanged(let fields):
-            (set.reading, set.isReadingDocument) = (nil, false)
-            handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
-        case .failed(let reason, let wish):
-            if let wish { pause(host, for: wish) }
-            set.isReadingDocument = false
-            set.reading?.fail(reason)
-            guard let wish, set.reading?.next == nil else { return scheduleAdvance() }
-            set.reading = nil
-            handle(.sourceAnswered(.failed(reason: reason, pause: wish)), set)
-        case .document(let document):
-            Self.parsing.async { [self] in
-                var reading = reading
-                reading.receive(document, at: now)
-                queue.async { [self, reading] in
-                    guard sets[set.id] === set else { return }
-                    set.isReadingDocument = false
-                    set.reading = reading
-                    if reading.isOneDocument {
-                        set.validators = (
-                            document.fields[values: .eTag].first, document.fields[values: .lastModified].first
-                        )
-                    }
-                    scheduleAdvance()
-                }
-            }
-        }
-    }
-
     // MARK: - Members
 
     /// Begins the requests for which members are due and their hosts have a turn. Returns the next date of either.
     private func fetchMembers(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        guard set.machine.nextTurn() != nil else { return nil }
+        guard set.machine.nextTurn() != nil, hasSecrets(set, at: now) else { return nil }
         guard case .open(let stage) = set.stage else {
             openStage(of: set, space.cache)
             return nil

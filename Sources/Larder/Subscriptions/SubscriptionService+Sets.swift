@@ -90,7 +90,6 @@ extension SubscriptionService {
         sets[record.id] = set
         for (host, end) in pacer.pauses(at: now) { handle(.hostPaused(host: host, until: end), set) }
         metrics.note(set.report, of: set.id)
-        loadCredential(of: set)
         scheduleAdvance()
     }
 
@@ -120,13 +119,6 @@ extension SubscriptionService {
                     waiter(result.mapError { .cache(DownloadError($0)) })
                 }
             }
-        }
-    }
-
-    func loadCredential(of set: HeldSet) {
-        guard let name = set.definition.credential else { return }
-        tools.credential(name, set.namespace) { [self] credential in
-            queue.async { set.credential = credential }
         }
     }
 

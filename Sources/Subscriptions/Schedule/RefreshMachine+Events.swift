@@ -35,6 +35,7 @@ extension RefreshMachine {
                 return [.dropStage]
             }
         case .hostPaused(let host, let date): hostPaused(host, until: date, now)
+        case .sourcePaused(let date): sourcePaused(until: date, now)
         case .refreshRequested: requestRefresh(now)
         case .time: postpone(now)
         }
@@ -94,6 +95,13 @@ extension RefreshMachine {
         }
         wanted = keys
         return isChanged
+    }
+
+    /// The source cannot be asked before the end of its host's pause. Members do not wait for that.
+    private mutating func sourcePaused(until date: Timestamp, _ now: Timestamp) {
+        guard !isAskingSource, round == nil else { return }
+        sourceDue = max(sourceDue, min(date, now + HostPacer.longestPause))
+        if isUrgent, membersDue != nil { membersDue = now }
     }
 
     private mutating func note(_ reason: String, _ now: Timestamp) {

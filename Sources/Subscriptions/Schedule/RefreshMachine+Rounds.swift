@@ -14,7 +14,7 @@ extension RefreshMachine {
 
     func roundIsDue(_ now: Timestamp) -> Bool {
         guard round == nil, !isSwitching, !isAskingSource, sourceDue > now, let roundDate else { return false }
-        return roundDate <= now && scheduled(now) <= now
+        return roundDate <= now && (isUrgent || scheduled(now) <= now)
     }
 
     /// `date`, or the end of the quiet hours in which it lies.

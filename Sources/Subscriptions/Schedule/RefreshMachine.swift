@@ -5,12 +5,12 @@ import Primitives
 /// reports each answer.
 ///
 /// A *round* begins when the source has answered, and also when members are due before the source is, because the
-/// source may change seldom or want no requests for long. With a fixed interval a round asks for each member once,
-/// spread over the interval by the phase of each URL; a round that a caller requested or that is overdue asks for all
-/// members at once, as fast as the pacing permits. With an adaptive interval a round asks for the members that are due
-/// within the shortest interval. At its end all its members switch to the next generation together. New members do not
-/// wait for the round: as soon as all of them have a body, they join the generation, beside the old copies of the
-/// others.
+/// source may change seldom, and its host may want no requests for long. With a fixed interval a round asks for each
+/// member once, spread over the interval by the phase of each URL; a round that a caller requested or that is overdue
+/// asks for all members at once, as fast as the pacing permits. With an adaptive interval a round asks for the members
+/// that are due within the shortest interval. At its end all its members switch to the next generation together. New
+/// members do not wait for the round: as soon as all of them have a body, they join the generation, beside the old
+/// copies of the others.
 ///
 /// In the quiet hours no request begins, except those of a refresh that a caller requested, and of a new subscription.
 /// A round that the quiet hours interrupt goes on after them, and only then do its members switch: readers keep the
@@ -64,6 +64,10 @@ package struct RefreshMachine: Sendable {
         /// an earlier date than that of a running pause has no effect. The shell reports each pause to all
         /// subscriptions with members of the host.
         case hostPaused(host: String, until: Timestamp)
+        /// The source is due (``RefreshMachine/sourceIsDue(at:)``), but its host wants no request before `until`. The
+        /// source is then due at that time, and a round of the members does not wait for it. At most
+        /// ``HostPacer/longestPause`` counts.
+        case sourcePaused(until: Timestamp)
         case refreshRequested
         /// The time has come that ``RefreshMachine/nextDate`` named.
         case time
@@ -126,7 +130,8 @@ package struct RefreshMachine: Sendable {
     var endsRound = false
     /// The keys of the running switch that have a staged body, or lose their copy.
     var joining: Set<String> = []
-    var isUrgent = false
+    /// Whether a caller has requested the next round.
+    package internal(set) var isUrgent = false
     /// Whether the next list of the source may be much shorter.
     var isRedefined = false
     /// Whether a caller requested a refresh during the round, so that another one follows.
@@ -183,6 +188,16 @@ package struct RefreshMachine: Sendable {
         if openTicket == nil { return nil }
         return queue.firstHost { [members] in Self.isCurrent($0, members) }
     }
+
+    /// Leaves a host out of ``nextTurn()`` before a date, because the pacing permits no earlier request. `nil`: before
+    /// ``freeHost(_:)``.
+    package mutating func holdHost(_ host: String, until date: Timestamp?) { queue.hold(host, until: date) }
+
+    /// Ends a hold early, when a request to the host has ended.
+    package mutating func freeHost(_ host: String) { queue.free(host) }
+
+    /// The number of the running refresh or of the next one, which begins with the request for the source.
+    package var refreshNumber: UInt64 { round?.ticket ?? lastTicket + 1 }
 
     /// Begins the request for the member of the host that is due for longest. `nil` when none is due.
     package mutating func beginMember(ofHost host: String, at now: Timestamp) -> MemberRequest? {

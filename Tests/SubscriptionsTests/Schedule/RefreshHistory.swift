@@ -42,6 +42,8 @@ final class RefreshHistory {
     var gone: Set<String> = []
     var listed: [String]
     var sourceFails = false
+    /// The end of a pause that the source's host wants.
+    var sourcePauseEnd: Timestamp?
     /// Whether the source wants no request for three days after each answer.
     var isSlowSource: Bool
 
@@ -106,8 +108,13 @@ final class RefreshHistory {
     private func advance() {
         while let index = work.firstIndex(where: { $0.end <= real }) { finish(work.remove(at: index).work) }
         pacer.observe(wall)
-        perform(machine.handle(.time, at: wall, random: Double.random(in: 0...1, using: &random)))
-        if machine.sourceIsDue(at: wall) {
+        machine.observe(wall)
+        if let date = machine.nextDate, date <= wall {
+            perform(machine.handle(.time, at: wall, random: Double.random(in: 0...1, using: &random)))
+        }
+        if machine.sourceIsDue(at: wall), let end = sourcePauseEnd, end > real {
+            perform(machine.handle(.sourcePaused(until: end - lag), at: wall))
+        } else if machine.sourceIsDue(at: wall) {
             machine.beginSource()
             work.append((real + seconds(0...40), .source(sourceAnswer())))
         }

@@ -99,7 +99,9 @@ struct RefreshSimulation {
         let ended = running.filter { $0.end <= now }
         running.removeAll { $0.end <= now }
         for (_, request) in ended { answer(request) }
-        if machine.sourceIsDue(at: now) {
+        if machine.sourceIsDue(at: now), let end = sourcePauseEnd, end > now {
+            perform(machine.handle(.sourcePaused(until: end), at: now))
+        } else if machine.sourceIsDue(at: now) {
             machine.beginSource()
             sourceDates.append(now)
             perform(machine.handle(.sourceAnswered(source), at: now))
