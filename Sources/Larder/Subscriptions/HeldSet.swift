@@ -57,6 +57,8 @@ final class HeldSet: @unchecked Sendable {
     var secrets = Secrets.unknown
     /// The running requests for members, by numbers of the service.
     var memberTransfers: [UInt64: MemberTransfer] = [:]
+    /// The origins of the URLs in the definition, which get its headers.
+    private let ownOrigins: Set<String>
     /// The records in the store.
     var saved: [String: MemberRecord]
     var savedSource: SourceState?
@@ -77,6 +79,7 @@ final class HeldSet: @unchecked Sendable {
         state.members = members.filter { $0.position >= 0 }.map(\.member)
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
         machine = RefreshMachine(record.definition.rules, state, at: now)
+        ownOrigins = Set(record.definition.source.urls.compactMap { (try? CanonicalURL($0))?.origin })
     }
 
     var isCapture: Bool { if case .capture = definition.source { true } else { false } }
@@ -98,17 +101,16 @@ final class HeldSet: @unchecked Sendable {
         return (source, records)
     }
 
-    /// The request fields for a URL, with the secrets for its origin.
+    /// The request fields for a URL: the headers of the definition for the origins that it names itself, because a list
+    /// can name any origin, and the secrets for the origins to which they are bound.
     func fields(for url: String) -> HTTPFields {
         var fields = HTTPFields()
-        var credential: Credential?
-        if case .loaded(_, _, let loaded) = self.secrets { credential = loaded }
-        let secrets = (try? CanonicalURL(url)).map { credential?.fields(for: ChangeTarget($0, key: "").origin) ?? [] }
-        for (name, value) in definition.headers.map({ ($0.name, $0.value) })
-            + (secrets ?? []).map({ ($0.name, $0.value) })
-        {
-            guard let name = HTTPField.Name(name) else { continue }
-            fields.append(HTTPField(name: name, value: value))
+        guard let origin = (try? CanonicalURL(url))?.origin else { return fields }
+        if ownOrigins.contains(origin) {
+            for header in definition.headers { fields.append(header.name, header.value) }
+        }
+        if case .loaded(_, _, let credential?) = secrets {
+            for field in credential.fields(for: origin) { fields.append(field.name, field.value) }
         }
         return fields
     }
@@ -159,5 +161,12 @@ final class HeldSet: @unchecked Sendable {
                     confirmed: member.hasCopy ? confirmed[key] : nil, problem: member.problem)
             }
         }
+    }
+}
+
+extension HTTPFields {
+    fileprivate mutating func append(_ name: String, _ value: String) {
+        guard let name = HTTPField.Name(name) else { return }
+        append(HTTPField(name: name, value: value))
     }
 }

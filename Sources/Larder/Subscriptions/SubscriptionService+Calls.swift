@@ -266,13 +266,3 @@ extension SubscriptionRecord {
         definition.name == name && self.namespace == namespace
     }
 }
-
-extension SubscriptionSource {
-    /// The URLs in the definition.
-    fileprivate var urls: [String] {
-        switch self {
-        case .urls(let urls), .capture(let urls): urls
-        case .feed(let url, _), .sitemap(let url), .pages(let url, _, _): [url]
-        }
-    }
-}
