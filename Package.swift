@@ -106,10 +106,9 @@ let package = Package(
         .target(
             name: "Outbox",
             dependencies: [
-                "Primitives",
+                "StateDatabase", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         .target(
             name: "Subscriptions",
@@ -183,7 +182,7 @@ let package = Package(
             ]),
         .testTarget(name: "JSONEditsTests", dependencies: ["JSONEdits", "Primitives", "TestSupport"]),
         .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "Primitives", "TestSupport"]),
-        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "CCompression", "Primitives"]),
+        .testTarget(name: "FeedsTests", dependencies: ["Feeds", "CCompression", "Primitives", "TestSupport"]),
         .testTarget(name: "BrowserTests", dependencies: ["Browser", "Primitives", "TestSupport"]),
         .testTarget(
             name: "DiskCacheTests",
@@ -193,11 +192,14 @@ let package = Package(
             ]),
         .testTarget(
             name: "OutboxTests",
-            dependencies: ["Outbox", "Primitives", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: [
+                "Outbox", "StateDatabase", "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "StateDatabaseTests",
             dependencies: ["StateDatabase", .product(name: "GRDB", package: "GRDB.swift")]),
-        .testTarget(name: "SubscriptionsTests", dependencies: ["Subscriptions", "StateDatabase", "Primitives"]),
+        .testTarget(
+            name: "SubscriptionsTests", dependencies: ["Subscriptions", "StateDatabase", "Primitives", "TestSupport"]),
         .testTarget(
             name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "WebArchive", "TestSupport"]),
         .testTarget(

@@ -23,6 +23,18 @@ static const unsigned char api_js[] = {
 static const unsigned char base_css[] = {
 #embed "../EmbeddedFiles/Dashboard/base.css"
 };
+static const unsigned char change_js[] = {
+#embed "../EmbeddedFiles/Dashboard/change.js"
+};
+static const unsigned char change_actions_js[] = {
+#embed "../EmbeddedFiles/Dashboard/change-actions.js"
+};
+static const unsigned char change_versions_js[] = {
+#embed "../EmbeddedFiles/Dashboard/change-versions.js"
+};
+static const unsigned char change_words_js[] = {
+#embed "../EmbeddedFiles/Dashboard/change-words.js"
+};
 static const unsigned char chart_js[] = {
 #embed "../EmbeddedFiles/Dashboard/chart.js"
 };
@@ -49,6 +61,9 @@ static const unsigned char downloads_css[] = {
 };
 static const unsigned char downloads_js[] = {
 #embed "../EmbeddedFiles/Dashboard/downloads.js"
+};
+static const unsigned char drawn_js[] = {
+#embed "../EmbeddedFiles/Dashboard/drawn.js"
 };
 static const unsigned char entries_css[] = {
 #embed "../EmbeddedFiles/Dashboard/entries.css"
@@ -98,14 +113,32 @@ static const unsigned char icon_svg[] = {
 static const unsigned char index_html[] = {
 #embed "../EmbeddedFiles/Dashboard/index.html"
 };
+static const unsigned char item_table_js[] = {
+#embed "../EmbeddedFiles/Dashboard/item-table.js"
+};
 static const unsigned char json_text_js[] = {
 #embed "../EmbeddedFiles/Dashboard/json-text.js"
+};
+static const unsigned char json_tree_js[] = {
+#embed "../EmbeddedFiles/Dashboard/json-tree.js"
+};
+static const unsigned char lane_card_js[] = {
+#embed "../EmbeddedFiles/Dashboard/lane-card.js"
+};
+static const unsigned char lanes_model_js[] = {
+#embed "../EmbeddedFiles/Dashboard/lanes-model.js"
+};
+static const unsigned char line_diff_js[] = {
+#embed "../EmbeddedFiles/Dashboard/line-diff.js"
 };
 static const unsigned char main_js[] = {
 #embed "../EmbeddedFiles/Dashboard/main.js"
 };
 static const unsigned char masthead_js[] = {
 #embed "../EmbeddedFiles/Dashboard/masthead.js"
+};
+static const unsigned char merge_editor_js[] = {
+#embed "../EmbeddedFiles/Dashboard/merge-editor.js"
 };
 static const unsigned char name_js[] = {
 #embed "../EmbeddedFiles/Dashboard/name.js"
@@ -118,6 +151,12 @@ static const unsigned char notices_js[] = {
 };
 static const unsigned char open_page_js[] = {
 #embed "../EmbeddedFiles/Dashboard/open-page.js"
+};
+static const unsigned char outbox_css[] = {
+#embed "../EmbeddedFiles/Dashboard/outbox.css"
+};
+static const unsigned char outbox_js[] = {
+#embed "../EmbeddedFiles/Dashboard/outbox.js"
 };
 static const unsigned char overview_css[] = {
 #embed "../EmbeddedFiles/Dashboard/overview.css"
@@ -173,6 +212,9 @@ static const unsigned char readings_js[] = {
 static const unsigned char relative_time_js[] = {
 #embed "../EmbeddedFiles/Dashboard/relative-time.js"
 };
+static const unsigned char repeat_js[] = {
+#embed "../EmbeddedFiles/Dashboard/repeat.js"
+};
 static const unsigned char resource_table_js[] = {
 #embed "../EmbeddedFiles/Dashboard/resource-table.js"
 };
@@ -182,6 +224,27 @@ static const unsigned char router_js[] = {
 static const unsigned char screenshot_js[] = {
 #embed "../EmbeddedFiles/Dashboard/screenshot.js"
 };
+static const unsigned char subscription_js[] = {
+#embed "../EmbeddedFiles/Dashboard/subscription.js"
+};
+static const unsigned char subscription_actions_js[] = {
+#embed "../EmbeddedFiles/Dashboard/subscription-actions.js"
+};
+static const unsigned char subscription_card_js[] = {
+#embed "../EmbeddedFiles/Dashboard/subscription-card.js"
+};
+static const unsigned char subscription_updates_js[] = {
+#embed "../EmbeddedFiles/Dashboard/subscription-updates.js"
+};
+static const unsigned char subscription_words_js[] = {
+#embed "../EmbeddedFiles/Dashboard/subscription-words.js"
+};
+static const unsigned char subscriptions_css[] = {
+#embed "../EmbeddedFiles/Dashboard/subscriptions.css"
+};
+static const unsigned char subscriptions_js[] = {
+#embed "../EmbeddedFiles/Dashboard/subscriptions.js"
+};
 static const unsigned char theme_js[] = {
 #embed "../EmbeddedFiles/Dashboard/theme.js"
 };
@@ -190,6 +253,9 @@ static const unsigned char ttl_field_js[] = {
 };
 static const unsigned char turns_js[] = {
 #embed "../EmbeddedFiles/Dashboard/turns.js"
+};
+static const unsigned char version_table_js[] = {
+#embed "../EmbeddedFiles/Dashboard/version-table.js"
 };
 static const unsigned char vitals_js[] = {
 #embed "../EmbeddedFiles/Dashboard/vitals.js"
@@ -204,6 +270,10 @@ static const struct larder_embedded_file files[] = {
     FILE("activity.js", activity_js),
     FILE("api.js", api_js),
     FILE("base.css", base_css),
+    FILE("change.js", change_js),
+    FILE("change-actions.js", change_actions_js),
+    FILE("change-versions.js", change_versions_js),
+    FILE("change-words.js", change_words_js),
     FILE("chart.js", chart_js),
     FILE("clock.js", clock_js),
     FILE("dialog.js", dialog_js),
@@ -213,6 +283,7 @@ static const struct larder_embedded_file files[] = {
     FILE("downloads-model.js", downloads_model_js),
     FILE("downloads.css", downloads_css),
     FILE("downloads.js", downloads_js),
+    FILE("drawn.js", drawn_js),
     FILE("entries.css", entries_css),
     FILE("entries.js", entries_js),
     FILE("entry-actions.js", entry_actions_js),
@@ -229,13 +300,21 @@ static const struct larder_embedded_file files[] = {
     FILE("freshness.js", freshness_js),
     FILE("icon.svg", icon_svg),
     FILE("index.html", index_html),
+    FILE("item-table.js", item_table_js),
     FILE("json-text.js", json_text_js),
+    FILE("json-tree.js", json_tree_js),
+    FILE("lane-card.js", lane_card_js),
+    FILE("lanes-model.js", lanes_model_js),
+    FILE("line-diff.js", line_diff_js),
     FILE("main.js", main_js),
     FILE("masthead.js", masthead_js),
+    FILE("merge-editor.js", merge_editor_js),
     FILE("name.js", name_js),
     FILE("namespaces.js", namespaces_js),
     FILE("notices.js", notices_js),
     FILE("open-page.js", open_page_js),
+    FILE("outbox.css", outbox_css),
+    FILE("outbox.js", outbox_js),
     FILE("overview.css", overview_css),
     FILE("overview.js", overview_js),
     FILE("page-actions.js", page_actions_js),
@@ -254,12 +333,21 @@ static const struct larder_embedded_file files[] = {
     FILE("purge.js", purge_js),
     FILE("readings.js", readings_js),
     FILE("relative-time.js", relative_time_js),
+    FILE("repeat.js", repeat_js),
     FILE("resource-table.js", resource_table_js),
     FILE("router.js", router_js),
     FILE("screenshot.js", screenshot_js),
+    FILE("subscription.js", subscription_js),
+    FILE("subscription-actions.js", subscription_actions_js),
+    FILE("subscription-card.js", subscription_card_js),
+    FILE("subscription-updates.js", subscription_updates_js),
+    FILE("subscription-words.js", subscription_words_js),
+    FILE("subscriptions.css", subscriptions_css),
+    FILE("subscriptions.js", subscriptions_js),
     FILE("theme.js", theme_js),
     FILE("ttl-field.js", ttl_field_js),
     FILE("turns.js", turns_js),
+    FILE("version-table.js", version_table_js),
     FILE("vitals.js", vitals_js),
 };
 

@@ -82,15 +82,21 @@ extension DiskCache {
         }
     }
 
-    /// The names of the holders that hold the entry of a key. Waits for the disk.
-    package func holders(ofKey key: String) throws(DiskCacheError) -> [String] {
-        try parts.index.list { db in
-            try db.cachedStatement(
+    /// The names of the holders that hold the entries of keys, sorted. A key without a holder has no element. One query
+    /// finds all of them. Waits for the disk.
+    package func holders(ofKeys keys: [String]) throws(DiskCacheError) -> [String: [String]] {
+        guard !keys.isEmpty else { return [:] }
+        let list = JSON.array(keys.map(JSON.string)).text
+        return try parts.index.list { db in
+            // CROSS JOIN keeps the order of the tables, so that the query begins with the keys.
+            let pairs = try db.cachedStatement(
                 sql: """
-                    SELECT name FROM entries JOIN holds ON holds.entry = entries.id JOIN holders ON holders.id = holder \
-                    WHERE key = ? ORDER BY name
+                    SELECT key, name FROM (SELECT DISTINCT value FROM json_each(?)) \
+                    CROSS JOIN entries ON entries.key = value CROSS JOIN holds ON holds.entry = entries.id \
+                    CROSS JOIN holders ON holders.id = holder ORDER BY name
                     """
-            ).all([key]) { $0[0] }
+            ).all([list]) { ($0[0] as String, $0[1] as String) }
+            return Dictionary(grouping: pairs, by: \.0).mapValues { $0.map(\.1) }
         }
     }
 }

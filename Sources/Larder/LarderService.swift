@@ -98,7 +98,7 @@ package final class LarderService: Sendable {
         subscriptions = SubscriptionService(
             SubscriptionService.Tools(
                 directory: configuration.stateDirectory, entryLimit: Int64(configuration.entryLimit), clock: clock,
-                events: events, logger: logger,
+                events: events, logger: logger, namespaces: { [namespaces] in namespaces.all },
                 namespace: { [namespaces] name in namespaces.find(name) },
                 credential: { [outbox] name, namespace, then in outbox.credential(name, in: namespace, then: then) }))
         subscriptions.start()

@@ -14,13 +14,15 @@ import GRDBSQLite
 package final class StateDatabase: Sendable {
     /// The tables of a database.
     package struct Schema: Sendable {
-        /// The name of the file.
+        /// The name of the file in the state directory, such as `outbox.sqlite`.
         package let file: String
         /// `PRAGMA application_id`, which marks the files of one kind.
         package let application: Int
-        /// Each element leads from one format to the next. `PRAGMA user_version` counts them.
+        /// SQL texts. Each one leads from one format to the next; `PRAGMA user_version` counts them. A file of an older
+        /// format gets the missing ones when it is opened, so an element that was ever released never changes.
         package let migrations: [String]
 
+        /// The first element of `migrations` creates the tables of format 1.
         package init(file: String, application: Int, migrations: [String]) {
             self.file = file
             self.application = application
@@ -28,6 +30,7 @@ package final class StateDatabase: Sendable {
         }
     }
 
+    /// The path of the file. SQLite keeps recent transactions beside it, in the log with the suffix `-wal`.
     package let path: String
     private let queue: DatabaseQueue
 
@@ -38,7 +41,7 @@ package final class StateDatabase: Sendable {
     ///   ``StateError/newerFormat(path:found:supported:)`` and ``StateError/inUse(path:)``, each without a change of
     ///   the file; the errors of `check`, as they are.
     package init(directory: String, schema: Schema, check: (Database) throws -> Void = { _ in }) throws {
-        let path = try StateFile.prepare(schema.file, in: directory)
+        let (path, isNew) = try StateFile.prepare(schema.file, in: directory)
         self.path = path
         var configuration = Configuration()
         configuration.label = "larder.\(schema.file)"
@@ -65,11 +68,14 @@ package final class StateDatabase: Sendable {
                 try check(db)
             }
         } catch let error as DatabaseError {
-            throw Self.map(error, path)
+            let error = Self.map(error, path)
+            if isNew, error == .noSpace { StateFile.remove(path) }
+            throw error
         }
     }
 
-    /// Whether a state directory has the file of a schema, or only its log, which is the sign of a loss.
+    /// Whether a state directory has the file of a schema, or only its log, which is the sign of a loss. A file that
+    /// cannot be reached counts as missing.
     package static func exists(_ schema: Schema, in directory: String) -> Bool {
         StateFile.exists(schema.file, in: directory)
     }
@@ -90,6 +96,8 @@ package final class StateDatabase: Sendable {
         }
     }
 
+    /// Reads a state that no transaction changes meanwhile, because the database has one connection. Errors are as in
+    /// ``write(_:)``. `body` must not write.
     package func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
             // No other connection writes. GRDB's `read` crashes after `close`.

@@ -6,13 +6,24 @@ package enum StateError: Error, Hashable, Sendable {
     case noSpace
     /// Another process, or another object of this process, has the file open.
     case inUse(path: String)
+    /// The file is no database, or has lost a part of its rows. `reason` is SQLite's report.
     case damaged(path: String, reason: String)
+    /// The file is a database with the `application_id` of another program, or with tables and no id.
     case foreignFile(path: String)
+    /// A newer program has written the file. `found` and `supported` count the migrations of either program.
     case newerFormat(path: String, found: Int, supported: Int)
+    /// A system call failed before SQLite opened the file. `operation` is the name of the call, such as `mkdir`.
     case fileSystem(operation: String, path: String, errno: Int32)
+    /// A call came after ``StateDatabase/close()``.
     case closed
     /// SQLite's extended result code and its message.
     case database(code: Int32, message: String)
+
+    /// Keeps a `StateError` as it is. Any other error, such as that of a row with an unknown form, becomes
+    /// ``database(code:message:)`` with the code -1.
+    package init(_ error: any Error) {
+        self = error as? StateError ?? .database(code: -1, message: "\(error)")
+    }
 }
 
 extension StateError: CustomStringConvertible {

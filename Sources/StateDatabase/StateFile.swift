@@ -2,12 +2,13 @@ import Foundation
 
 /// The place of a database: a directory with mode 0700, and a file with mode 0600 in it.
 enum StateFile {
-    /// Creates the directory and an empty file unless they exist, and returns the path of the file. An existing
-    /// directory keeps its mode, because other programs may use it; the file itself is for its owner only.
+    /// Creates the directory and an empty file unless they exist, and returns the path of the file and whether the file
+    /// is new. An existing directory keeps its mode, because other programs may use it; the file itself is for its
+    /// owner only.
     ///
     /// The file exists before SQLite opens it, because SQLite would create it with the process's umask. SQLite gives
     /// its log the mode of the file.
-    static func prepare(_ name: String, in directory: String) throws(StateError) -> String {
+    static func prepare(_ name: String, in directory: String) throws(StateError) -> (path: String, isNew: Bool) {
         try makeDirectory(directory)
         let path = directory + "/" + name
         // SQLite deletes the log of an empty file, and with it the changes that are only in the log.
@@ -26,12 +27,18 @@ enum StateFile {
         for file in [path, path + "-wal"] where chmod(file, 0o600) != 0 && errno != ENOENT {
             throw failure("chmod", file)
         }
-        return path
+        return (path, descriptor >= 0)
     }
 
-    /// Whether there is the file, or its log alone, which is the sign of a loss.
+    /// Whether there is the file, or its log alone, which is the sign of a loss. An empty file without a log counts as
+    /// missing: it was made on a full disk, and no row has been in it.
     static func exists(_ name: String, in directory: String) -> Bool {
-        [name, name + "-wal"].contains { access(directory + "/" + $0, F_OK) == 0 }
+        [name, name + "-wal"].contains { size(directory + "/" + $0) > 0 }
+    }
+
+    /// Removes a new file without content after a failure to fill it, so that later calls find no database.
+    static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-journal"] { unlink(path + suffix) }
     }
 
     private static func makeDirectory(_ path: String) throws(StateError) {

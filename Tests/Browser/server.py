@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
 LARDER = os.environ["LARDER"]
-SCOPES = ("read", "download", "write", "purge", "admin")
+SCOPES = ("read", "download", "write", "purge", "send", "admin")
 
 
 class Server:
@@ -32,13 +32,16 @@ class Server:
         if tokens:
             arguments += ["--tokens-file", self._tokens]
         self._arguments = arguments
+        # The user's own changes and subscriptions are no part of the tests.
+        self._environment = {**os.environ, "LARDER_STATE_DIRECTORY": f"{self._work.name}/state"}
         self._options = options
         self._lines = []
         self._start()
 
     def _start(self):
         self._process = subprocess.Popen(
-            [LARDER, "serve", *self._arguments, *self._options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            [LARDER, "serve", *self._arguments, *self._options], env=self._environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
         self.url = self._read_url()
         # A full pipe would stop the server, so a thread reads its output.
         threading.Thread(target=self._lines.extend, args=(self._process.stdout,), daemon=True).start()

@@ -97,6 +97,10 @@ def test_hostile_addresses_of_the_page_run_no_script_and_change_no_entry(page, s
     for address in (
         "#/entry/%3Cimg%20src=x%20onerror=window.ran=1%3E", "#/entry/%E0%A4%A", "#/entry",
         "#/page/%3Cimg%20src=x%20onerror=window.ran=1%3E", "#/page/%E0%A4%A?capture=<b>", "#/page",
+        "#/change/%3Cimg%20src=x%20onerror=window.ran=1%3E", "#/change/%E0%A4%A", "#/change", "#/change/__proto__",
+        "#/subscription/%3Cimg%20src=x%20onerror=window.ran=1%3E", "#/subscription/%E0%A4%A?cursor=<b>",
+        "#/subscription",
+        "#/outbox?state=<img src=x onerror=window.ran=1>&url=javascript:window.ran=1", "#/subscriptions?cursor=<b>",
         "#/pages?q=<script>window.ran=1</script>&state=<b>&cursor=<b>",
         "#/purge?tag=<img src=x onerror=window.ran=1>",
         "#/entries?prefix=<script>window.ran=1</script>&sort=<b>", "#/constructor", "#/__proto__?x=1", "#/toString/x",

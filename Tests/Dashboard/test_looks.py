@@ -3,8 +3,16 @@
 import pytest
 from browser import DESKTOP, PHONE
 from test_entry import png
+from test_outbox import make_conflict, note, send
+from test_subscriptions import articles, subscribe
+from test_tokens import secured, sign_in  # noqa: F401: pytest finds the fixture by its name
 
-VIEWS = ("overview", "downloads", "entries", "entry", "image", "pages", "page", "purge", "namespaces")
+VIEWS = (
+    "overview", "downloads", "entries", "entry", "image", "pages", "page", "subscriptions", "subscription", "outbox",
+    "change", "purge", "namespaces",
+)
+# The states of the tabs' width: a line of the masthead, a line of their own, and the foot of a small window.
+WIDTHS = (1440, 1280, 1153, 1152, 1024, 945, 944, 800, 545, 544, 390, 320)
 
 
 @pytest.fixture
@@ -28,8 +36,16 @@ def shown(server, origin):
         server.start(origin.url(path))
     origin.serve("/live", "text/html", "<title>Live</title><img src=/cover.png alt=''><img src=/stream alt=''>")
     server.call("POST", "/pages", {"url": origin.url("/live"), "maxSeconds": 600})
+    subscribe(server, "news", {"urls": articles(origin, 4, missing=[2])}, tags=["news"])
+    change = make_conflict(server, origin)
+    send(server, origin.url("/notes/1"), note("Later"))
+    origin.refuse("POST", "/orders", 400)
+    send(server, origin.url("/orders"), "{}", method="POST", lane="orders")
     addresses = {name: f"#/{name}" for name in VIEWS} | {"purge": "#/purge?tag=users"}
-    return server, addresses | {"entry": f"#/entry/{key}", "image": f"#/entry/{image}", "page": f"#/page/{page}"}
+    return server, addresses | {
+        "entry": f"#/entry/{key}", "image": f"#/entry/{image}", "page": f"#/page/{page}",
+        "subscription": "#/subscription/news", "change": f"#/change/{change}",
+    }
 
 
 def see_all(page, shown, size, dark):
@@ -55,6 +71,16 @@ def see_all(page, shown, size, dark):
             page.wait_for_text(".page-facts", "expires in")
         if name == "page":
             page.wait_for_text("h2", "Missing: 1")
+        if name == "subscriptions":
+            page.find(".subscription-card[data-state=incomplete]")
+        if name == "subscription":
+            page.wait_for_text("h2", "Missing: 1")
+            page.find("table[aria-label=Resources]")
+        if name == "outbox":
+            page.find(".change-row[data-state=conflict]")
+            page.find(".change-row[data-state=rejected]")
+        if name == "change":
+            page.find(".chunk.clash")
         yield name
 
 
@@ -97,7 +123,7 @@ def test_a_phone_has_its_tabs_within_reach(page, server):
     page.open(server, "#/overview", size=PHONE)
     tabs = page.find(".tabs").rect
     assert tabs["width"] == PHONE[0] and round(tabs["y"] + tabs["height"]) == PHONE[1]
-    for name in ("Downloads", "Entries", "Pages", "Purge", "Namespaces", "Overview"):
+    for name in ("Downloads", "Entries", "Pages", "Subscriptions", "Outbox", "Purge", "Namespaces", "Overview"):
         link = page.link(name)
         assert link.size["height"] >= 44
         link.click()
@@ -105,6 +131,31 @@ def test_a_phone_has_its_tabs_within_reach(page, server):
     page.link("Entries").click()
     page.wait_for_text(".entries td.name", "note")
     assert page.find(".entries tbody tr").value_of_css_property("display") == "flex"
+
+
+def test_all_tabs_fit_the_window_at_each_width(page, secured):  # noqa: F811
+    # The menu is hidden unless there is a choice, or the address names a namespace.
+    page.open(secured, "#/overview?namespace=default")
+    sign_in(page, secured.token)
+    page.find(".namespace-menu select")
+    for width in WIDTHS:
+        page.show_as((width, 860))
+        page.wait(lambda: page.value("return innerWidth") == width, "the width")
+        assert page.overflow() == 0, width
+        boxes = [tab.rect for tab in page.all(".tabs a")] + [page.find("#sign-out").rect, page.find("#theme").rect]
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes), (width, boxes)
+        for index, one in enumerate(boxes):
+            # The marks of the current tab lie on the border of the next line.
+            overlaps = [other for other in boxes[index + 1:] if all(
+                one[start] + one[length] > other[start] + 2 and other[start] + other[length] > one[start] + 2
+                for start, length in (("x", "width"), ("y", "height")))]
+            assert overlaps == [], (width, one)
+        wide = page.value("""
+            const width = (element) => element.getBoundingClientRect().width;
+            return [...document.querySelectorAll(".tabs span")]
+                .filter((label) => width(label) > width(label.parentElement)).map((label) => label.textContent);""")
+        assert wide == [], width
+        page.picture(f"tabs-{width}")
 
 
 def test_no_animation_runs_with_reduced_motion(page, server, origin):

@@ -1,5 +1,7 @@
 """The modules of pure functions, in the browser."""
 
+import random
+
 import pytest
 
 
@@ -271,3 +273,157 @@ def test_tasks_take_turns(run):
         await turns.run(async () => done.push("aborted"), AbortSignal.abort());
         return [most, done];
     }""") == [2, [1, 2, 3, 4, 5]]
+
+
+DIFF = """({ threeWay }, base, theirs, ours) => threeWay(base, theirs, ours)
+    .map(({ kind, base, theirs, ours }) => [kind, base.join(""), theirs.join(""), ours.join("")])"""
+
+
+@pytest.mark.parametrize("base, theirs, ours, chunks", [
+    ("", "", "", []),
+    ("abc", "abc", "abc", [["same", "abc", "abc", "abc"]]),
+    ("abc", "aXc", "abc", [["same", "a", "a", "a"], ["theirs", "b", "X", "b"], ["same", "c", "c", "c"]]),
+    ("abc", "abc", "ac", [["same", "a", "a", "a"], ["ours", "b", "b", ""], ["same", "c", "c", "c"]]),
+    ("abc", "abXc", "abXc", [["same", "ab", "ab", "ab"], ["both", "", "X", "X"], ["same", "c", "c", "c"]]),
+    ("abc", "aXc", "aYYc", [["same", "a", "a", "a"], ["clash", "b", "X", "YY"], ["same", "c", "c", "c"]]),
+    # Edits of neighbouring lines are no clash.
+    ("ab", "Xb", "aY", [["theirs", "a", "X", "a"], ["ours", "b", "b", "Y"]]),
+    ("", "X", "Y", [["clash", "", "X", "Y"]]),
+    ("a", "", "a", [["theirs", "a", "", "a"]]),
+])
+def test_two_edits_are_compared_with_their_base(run, base, theirs, ours, chunks):
+    assert run("line-diff", DIFF, *map(list, (base, theirs, ours))) == chunks
+
+
+def test_the_parts_of_a_comparison_are_the_three_texts(run):
+    choice = random.Random(7)
+
+    def text(alphabet, length):
+        return [choice.choice(alphabet) for _ in range(choice.randrange(length))]
+
+    def edited(lines):
+        return [choice.choice("abX") if choice.random() < 0.2 else line for line in lines if choice.random() < 0.9]
+
+    triples = []
+    for _ in range(300):
+        base = text("abc", 30)
+        triples.append([base, edited(base), edited(base)])
+    found = run("line-diff", """({ threeWay }, triples) => triples.map((three) => threeWay(...three))""", triples)
+    for (base, theirs, ours), chunks in zip(triples, found):
+        for side, lines in (("base", base), ("theirs", theirs), ("ours", ours)):
+            assert [line for chunk in chunks for line in chunk[side]] == lines
+        for chunk in chunks:
+            sides = chunk["base"], chunk["theirs"], chunk["ours"]
+            assert {"same": sides[0] == sides[1] == sides[2], "theirs": sides[0] == sides[2] != sides[1],
+                    "ours": sides[0] == sides[1] != sides[2], "both": sides[1] == sides[2] != sides[0],
+                    "clash": len({tuple(side) for side in sides}) == 3}[chunk["kind"]], chunk
+
+
+def test_long_texts_with_many_differences_are_compared_at_their_ends(run):
+    kinds = run("line-diff", """({ threeWay }) => {
+        const lines = (word) => ["first", ...Array.from({ length: 20000 }, (_, number) => word + number), "last"];
+        return threeWay(lines("a"), lines("b"), lines("a")).map(({ kind, base }) => [kind, base.length]);
+    }""")
+    assert kinds == [["same", 1], ["theirs", 20000], ["same", 1]]
+
+
+@pytest.mark.parametrize("texts, end", [
+    ([], "\n"), (["a"], "\n"), (["a\r\nb", "c"], "\r\n"), (["a\r\nb\n"], "\n"), (["a\r\n", "b\n"], "\n"),
+])
+def test_the_line_end_of_texts_is_the_one_that_all_have(run, texts, end):
+    assert run("line-diff", "({ lineEndOf }, texts) => lineEndOf(texts)", texts) == end
+
+
+@pytest.mark.parametrize("source, text", [
+    ('{"b":1.50,"a":[1e400,{}],"c":{}}', '{\n  "a": [\n    1e400,\n    {}\n  ],\n  "b": 1.50,\n  "c": {}\n}'),
+    ('"\\u0061"', '"a"'), ("[]", "[]"), (" 12345678901234567890 ", "12345678901234567890"),
+    ('{"__proto__":1,"a":"__proto__"}', '{\n  "__proto__": 1,\n  "a": "__proto__"\n}'), ("{", None), ("", None),
+    ("[" * 300 + "]" * 300, None),
+])
+def test_json_with_the_same_content_has_the_same_text(run, source, text):
+    assert run("json-tree", """({ parseTree, printed }, source) => {
+        const tree = parseTree(source);
+        return tree === null ? null : printed(tree, true);
+    }""", source) == text
+
+
+@pytest.mark.parametrize("base, theirs, ours, merged", [
+    ('{"a":1,"b":1}', '{"a":2,"b":1}', '{"a":1,"b":3}', '{"a":2,"b":3}'),
+    # Where both sides clash, ours wins.
+    ('{"a":1}', '{"a":2}', '{"a":3}', '{"a":3}'),
+    ('{"a":{"x":1,"y":1}}', '{"a":{"x":2,"y":1}}', '{"a":{"x":1,"y":2}}', '{"a":{"x":2,"y":2}}'),
+    # A missing member is not null, and arrays are whole.
+    ('{"a":1,"b":1}', '{"b":1}', '{"a":1,"b":null}', '{"b":null}'),
+    ('{"a":[1]}', '{"a":[1,2]}', '{"a":[0]}', '{"a":[0]}'),
+    ('{}', '{"t":1.0}', '{"o":1e400}', '{"t":1.0,"o":1e400}'),
+    ('{"a":1}', '{"__proto__":2,"a":1}', '{"a":1,"constructor":3}', '{"__proto__":2,"a":1,"constructor":3}'),
+])
+def test_two_edits_of_json_are_merged_member_by_member(run, base, theirs, ours, merged):
+    text = run("json-tree", """({ mergedTree, parseTree, printed }, ...sources) => printed(
+        mergedTree(...sources.map(parseTree)))""", base, theirs, ours)
+    assert "".join(text.split()) == merged
+
+
+def change(id, state, lane="a", **more):
+    return {"id": id, "url": "http://h/a", "method": "PUT", "lane": lane, "state": state, "problem": None,
+            "attempts": 0, "createdDate": f"2026-01-31T08:00:{id:02}.000Z", "nextAttemptDate": None, **more}
+
+
+LANES = """({ LanesModel }, changes, events, states) => {
+    const model = new LanesModel();
+    model.replace(changes);
+    for (const event of events) model.apply(event, states);
+    return [model.lanes.map(({ name, changes, isStopped }) => [name, changes.map(({ id }) => id), isStopped]),
+        model.counts, model.oldest];
+}"""
+
+
+def test_changes_are_grouped_in_lanes_and_stopped_lanes_come_first(run):
+    changes = [change(1, "done", "z"), change(2, "pending", "b"), change(3, "pending", "__proto__"),
+               change(4, "conflict", "c"), change(5, "pending", "b")]
+    events = [{"id": 3, "state": "rejected", "attempts": 1, "problem": "rejected"}, {"id": 99, "state": "sending"}]
+    lanes, counts, oldest = run("lanes-model", LANES, changes, events, ["pending", "conflict", "rejected", "done"])
+    assert lanes == [["__proto__", [3], True], ["c", [4], True], ["z", [1], False], ["b", [2, 5], False]]
+    assert counts == [["pending", 2], ["conflict", 1], ["rejected", 1], ["done", 1]]
+    assert oldest == "2026-01-31T08:00:02.000Z"
+
+
+def test_a_change_that_leaves_the_listed_states_leaves_its_lane(run):
+    events = [{"id": 1, "state": "done", "attempts": 1}]
+    assert run("lanes-model", LANES, [change(1, "sending")], events, ["pending", "sending"]) == [[], [], None]
+
+
+def test_the_decisions_about_a_change_depend_on_its_state(run):
+    def decisions(state, method="PUT", kind=None, base="version"):
+        problem = {"kind": kind, "status": None} if kind else None
+        return run("change-words", "({ decisionsOf }, change) => decisionsOf(change)", {
+            "state": state, "method": method, "problem": problem, "base": base})
+
+    assert decisions("conflict", kind="clash") == ["ours", "theirs", "edit", "retry", "cancel"]
+    assert decisions("conflict", "DELETE", "clash") == ["ours", "theirs", "retry", "cancel"]
+    assert decisions("rejected", kind="unreadable") == ["ours", "edit", "retry", "cancel"]
+    assert decisions("uncertain", "POST", "unknownOutcome") == ["retry", "cancel"]
+    assert decisions("blocked") == decisions("pending") == ["retry", "cancel"]
+    assert decisions("done") == decisions("confirmed") == ["revert"]
+    assert decisions("done", "POST") == decisions("done", base="blind") == []
+    assert all(decisions(state) == [] for state in ("sending", "cancelled", "expired", "a newer state"))
+
+
+def test_a_task_runs_once_more_after_calls_during_a_run(run):
+    assert run("repeat", """async ({ oneAtATime }) => {
+        const log = [];
+        let finish;
+        const { signal } = new AbortController();
+        const call = oneAtATime(async () => {
+            log.push("begin");
+            await new Promise((resolve) => { finish = resolve; });
+            log.push("end");
+        }, signal);
+        const whole = call();
+        await Promise.all([call(), call()]);
+        finish();
+        await new Promise((resolve) => setTimeout(resolve));
+        finish();
+        await whole;
+        return log;
+    }""") == ["begin", "end", "begin", "end"]

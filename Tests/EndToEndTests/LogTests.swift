@@ -63,6 +63,23 @@ struct LogTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
+    @Test("The pause of a host leaves one line, and the downloads that it refuses leave none")
+    func pause() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(503, fields: [.retryAfter: "3600"])
+        }
+        defer { origin.stop() }
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(directory: directory.path("cache"))
+        for target in ["/a", "/b", "/c"] { #expect(try await download(larder, origin.url(target)) == 503) }
+        #expect(try await larder.stop() == .status(0))
+        let pauses = larder.logLines("a host asked for a pause")
+        #expect(pauses.map { $0["host"] } == [.string("http://127.0.0.1:\(origin.port)")])
+        #expect(pauses.first?["level"] == "info" && pauses.first?["until"]?.date != nil)
+        #expect(larder.logLines("download failed").map { $0["url"] } == [.string(origin.url("/a"))])
+        #expect(origin.requestCount == 1)
+    }
+
     @Test("A failed download for which no caller waits any longer also logs a warning")
     func failedInBackground() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(500) }

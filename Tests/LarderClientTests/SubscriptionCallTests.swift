@@ -48,8 +48,10 @@ struct SubscriptionCallTests {
     func calls() async throws {
         let server = try ScriptedOrigin { request, connection in
             switch "\(request.method) \(request.target)" {
-            case "GET /subscriptions":
-                try connection.respond(json: ["subscriptions": [subscription("complete")]])
+            case "GET /subscriptions?limit=1000":
+                try connection.respond(json: ["subscriptions": [subscription("complete")], "nextCursor": "a"])
+            case "GET /subscriptions?cursor=a&limit=1000":
+                try connection.respond(json: ["subscriptions": [subscription("pending")]])
             case "POST /subscriptions/a%20b/refresh": try connection.respond(202, json: subscription("pending"))
             default: try connection.respond(json: subscription("pending", [.init("removed", 1)]))
             }
@@ -59,18 +61,18 @@ struct SubscriptionCallTests {
         let definition: JSON = ["source": ["feed": "http://h/feed"]]
         #expect(try await client.subscribe("a b", definition).state == "pending")
         #expect(try await client.subscription("a b").name == "news")
-        #expect(try await client.subscriptions().map(\.state) == ["complete"])
+        #expect(try await client.subscriptions().map(\.state) == ["complete", "pending"])
         #expect(try await client.refresh(subscription: "a b").state == "pending")
         try await client.remove(subscription: "a b", keepsEntries: false)
         try await client.remove(subscription: "a b", keepsEntries: true)
         #expect(
             server.requests.map { "\($0.method) \($0.target)" } == [
-                "PUT /subscriptions/a%20b", "GET /subscriptions/a%20b", "GET /subscriptions",
-                "POST /subscriptions/a%20b/refresh", "DELETE /subscriptions/a%20b?keep=false",
-                "DELETE /subscriptions/a%20b?keep=true",
+                "PUT /subscriptions/a%20b", "GET /subscriptions/a%20b", "GET /subscriptions?limit=1000",
+                "GET /subscriptions?cursor=a&limit=1000", "POST /subscriptions/a%20b/refresh",
+                "DELETE /subscriptions/a%20b?keep=false", "DELETE /subscriptions/a%20b?keep=true",
             ])
         #expect(try JSON(parsing: server.requests[0].body) == definition)
-        #expect(server.requests[0]["Content-Type"] == "application/json" && server.requests[3].body.isEmpty)
+        #expect(server.requests[0]["Content-Type"] == "application/json" && server.requests[4].body.isEmpty)
         #expect(server.requests.allSatisfy { $0["Larder-Namespace"] == "staging" })
     }
 

@@ -41,6 +41,7 @@ struct SubscriptionOutputTests {
         arguments: [
             (["sitemap": "http://h/s"], "sitemap http://h/s"), (["urls": ["a", "b"]], "urls (2)"),
             (["capture": ["a"]], "capture (1)"), (["other": "x"], ""), (.null, ""),
+            (.object([]), "urls (4)"),
         ] as [(JSON, String)])
     func sources(source: JSON, expected: String) throws {
         let subscription = try HeldSubscription.sample("complete", [.init("definition", ["source": source])])

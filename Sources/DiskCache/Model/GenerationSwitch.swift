@@ -14,7 +14,8 @@ package struct GenerationSwitch: Sendable, Hashable {
         /// The entry would have more tags than ``Entry/tagLimit``. An old copy stays in the generation.
         case invalid
 
-        var keepsOldCopy: Bool { self == .damaged || self == .invalid }
+        /// Whether the generation keeps the copy of the one before, if there is a copy.
+        package var keepsOldCopy: Bool { self == .damaged || self == .invalid }
     }
 
     /// Grows by one with each switch; the first generation of a holder has the number 1.

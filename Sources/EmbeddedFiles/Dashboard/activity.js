@@ -9,13 +9,18 @@ const LISTED = 120;
 /** The wait before the event stream is requested again, in milliseconds: the first wait, and the longest. */
 const RETRY = { first: 1000, last: 30_000 };
 
+/** The name of the dispatched event for each family of the server's events, which all begin with the family's word. */
+const FAMILIES = { entry: "entry", page: "page", subscription: "subscription", outbox: "change" };
+
 /**
  * Follows `GET /events`, and lists the downloads repeatedly: often without an event stream, rarely with it.
  *
- * Dispatches `downloads` when ``downloads`` have changed, `entry` when an entry may have changed, and `page` for each
- * event of a capture. The `detail` of `entry` and `page` has the `key`; without a key, any entry or page may have
- * changed. The `detail` of `page` also has the `type` of the event. A hidden page follows no events, because browsers
- * open only six connections to a server, and the stream takes one of them.
+ * Dispatches `downloads` when ``downloads`` have changed, `entry` when an entry may have changed, `page` for each event
+ * of a capture, `subscription` for each new generation and each failure of a source, and `change` for each new state of
+ * a change in the outbox. The `detail` of `entry` and `page` has the `key`, that of `subscription` the `name`, and that
+ * of `change` the `id`; without this member, any of them may have changed. The `detail` also has the `type` of the
+ * event. Dispatches `open` when the event stream opens, because earlier events may have been missed. A hidden page
+ * follows no events, because browsers open only six connections to a server, and the stream takes one of them.
  */
 export class Activity extends EventTarget {
     #api;
@@ -64,6 +69,7 @@ export class Activity extends EventTarget {
                         wait = RETRY.first;
                         this.isLive = true;
                         this.#list(signal);
+                        this.dispatchEvent(new Event("open"));
                     },
                     onPlace: (id) => { lastId = id; },
                     onEvent: (event) => this.#take(event, signal),
@@ -82,15 +88,15 @@ export class Activity extends EventTarget {
     #take({ type, data }, signal) {
         if (type === "reset") {
             this.#list(signal);
-            for (const name of ["entry", "page"]) this.dispatchEvent(new CustomEvent(name, { detail: {} }));
+            for (const name of Object.values(FAMILIES)) this.dispatchEvent(new CustomEvent(name, { detail: {} }));
         } else if (type.startsWith("download.")) {
             const problem = data.error === undefined ? {} : { problem: data.error };
             this.downloads.apply({ ...data, ...problem }, performance.now());
             this.#announce();
-        } else if (type.startsWith("entry.")) {
-            this.dispatchEvent(new CustomEvent("entry", { detail: data }));
-        } else if (type.startsWith("page.")) {
-            this.dispatchEvent(new CustomEvent("page", { detail: { ...data, type } }));
+        } else {
+            const [family] = type.split(".");
+            if (!Object.hasOwn(FAMILIES, family)) return;
+            this.dispatchEvent(new CustomEvent(FAMILIES[family], { detail: { ...data, type } }));
         }
     }
 

@@ -21,6 +21,8 @@ export class Trouble {
         this.element = h("div");
     }
 
+    get isShown() { return this.#message !== null; }
+
     show(error) {
         const message = error?.message ?? null;
         if (message === this.#message) return;

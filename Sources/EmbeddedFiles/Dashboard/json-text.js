@@ -1,7 +1,7 @@
 /** Indents JSON text without converting its numbers, which keep their original digits. */
 
 /** A string, a number, a word, or a punctuation character. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\w.+]+|[[\]{}:,]/g;
+export const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\w.+]+|[[\]{}:,]/g;
 const INDENT = "  ";
 /** The deepest indentation. Without this limit, a text of many brackets would grow to many times its length. */
 const DEEPEST = 40;

@@ -2,6 +2,7 @@
 
 import { Activity } from "./activity.js";
 import { Api } from "./api.js";
+import { changeView } from "./change.js";
 import { askForToken } from "./dialog.js";
 import { downloadsView } from "./downloads.js";
 import { entriesView } from "./entries.js";
@@ -10,11 +11,14 @@ import { fill } from "./dom.js";
 import { markTab, NamespaceMenu, showHealth } from "./masthead.js";
 import { namespacesView } from "./namespaces.js";
 import { Notices } from "./notices.js";
+import { outboxView } from "./outbox.js";
 import { overviewView } from "./overview.js";
 import { pageView } from "./page.js";
 import { pagesView } from "./pages.js";
 import { purgeView } from "./purge.js";
 import { addressOf, parseRoute } from "./router.js";
+import { subscriptionView } from "./subscription.js";
+import { subscriptionsView } from "./subscriptions.js";
 import { themeButton } from "./theme.js";
 import { Vitals } from "./vitals.js";
 
@@ -29,11 +33,15 @@ const VIEWS = {
     entry: entryView,
     pages: pagesView,
     page: pageView,
+    subscriptions: subscriptionsView,
+    subscription: subscriptionView,
+    outbox: outboxView,
+    change: changeView,
     purge: purgeView,
     namespaces: namespacesView,
 };
 /** For the view of one element: the view of the list, which has the tab. */
-const LISTS = { entry: "entries", page: "pages" };
+const LISTS = { entry: "entries", page: "pages", subscription: "subscriptions", change: "outbox" };
 
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");

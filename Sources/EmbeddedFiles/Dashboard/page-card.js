@@ -1,4 +1,5 @@
 import { fill, h, say } from "./dom.js";
+import { Parts } from "./drawn.js";
 import { count, dateTime } from "./format.js";
 import { nameOf } from "./name.js";
 import { PageActions } from "./page-actions.js";
@@ -22,8 +23,7 @@ export class PageCard {
     #actions;
     /** The digest of the page's entry, which changes with each capture. */
     #digest = null;
-    /** The values of each part that is drawn. */
-    #drawn = {};
+    #parts = new Parts();
 
     /**
      * @param {object} context the context of the view
@@ -60,26 +60,18 @@ export class PageCard {
         const { state, entry, title, mode, browserProblem, lastCapture, missing } = page;
         this.element.dataset.state = state;
         this.#screenshot.expect(page);
-        this.#draw("title", [title], () => {
+        this.#parts.draw("title", [title], () => {
             fill(this.#title, titleOf(page));
             fill(this.#url, title && nameOf(page.url, page.key));
         });
-        this.#draw("chips", [state, mode, browserProblem, missing, entry?.state, entry?.pinned], () => fill(
+        this.#parts.draw("chips", [state, mode, browserProblem, missing, entry?.state, entry?.pinned], () => fill(
             this.#chips, ...chipsOf(page), missing > 0 && h(
                 "a.chip.missing", { href: this.#context.link("page", {}, this.#key) }, `${count(missing)} missing`)));
         this.#progress.show(page);
         say(this.#problem, isRunning(page) ? "" : lastCapture?.problem?.detail ?? "");
-        this.#draw("facts", [sizeOf(page), entry?.downloadEndDate, entry?.expiryDate, entry?.state], () => fill(
+        this.#parts.draw("facts", [sizeOf(page), entry?.downloadEndDate, entry?.expiryDate, entry?.state], () => fill(
             this.#facts, ...(entry === undefined ? [] : factsOf(page))));
         this.#actions.show(page);
-    }
-
-    /** Calls `draw` only after a change of the values, so that a focused link and a selection of text stay. */
-    #draw(part, values, draw) {
-        const drawn = JSON.stringify(values);
-        if (this.#drawn[part] === drawn) return;
-        this.#drawn[part] = drawn;
-        draw();
     }
 
     /** Frees the picture. */

@@ -6,12 +6,21 @@ enum FeedDate {
     /// `nil` for a text without a date, and for a day or time that does not exist. Fractions of a second are ignored. A
     /// date without a time means its first second, and a time without a zone is in UTC.
     static func parse(_ text: String) -> Timestamp? {
-        guard text.utf8.count <= 200 else { return nil }
+        guard text.utf8.count <= 200, !hasManyAccents(text) else { return nil }
         let words = text.lowercased().split { $0.isWhitespace }.map(String.init)
         guard !words.isEmpty else { return nil }
         let line = words.joined(separator: " ")
         return w3c(line) ?? rfc822(words) ?? compact(line) ?? asctime(words) ?? slashes(words) ?? hungarian(line)
             ?? greek(words) ?? korean(words)
+    }
+
+    /// Whether a text has more combining marks than a date in any language. `String` takes long to compare them.
+    private static func hasManyAccents(_ text: String) -> Bool {
+        var count = 0
+        for scalar in text.unicodeScalars where !scalar.isASCII {
+            if scalar.properties.canonicalCombiningClass != .notReordered { count += 1 }
+        }
+        return count > 8
     }
 
     /// `2003`, `2003-12`, `2003-12-31`, `2003-12-31T10:14:55Z`, `2003-12-31 10:14:55 +01:00`

@@ -76,3 +76,13 @@ package struct FeedItem: Equatable, Sendable {
         self.digest = digest
     }
 }
+
+extension [FeedItem.Enclosure] {
+    /// Throws ``SourceFault`` when the item has as many enclosures as `limits` permits.
+    mutating func append(_ enclosure: FeedItem.Enclosure, _ limits: SourceLimits) throws(SourceFault) {
+        guard count < limits.enclosures else {
+            throw SourceFault("an item of the feed has over \(limits.enclosures) enclosures")
+        }
+        append(enclosure)
+    }
+}

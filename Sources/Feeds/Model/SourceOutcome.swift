@@ -38,14 +38,27 @@ package struct SourceLimits: Hashable, Sendable {
     package var items: Int
     /// The most elements inside one another.
     package var depth: Int
-    /// The most bytes of a kept text. A longer title is cut. A longer id, link or date counts as absent.
+    /// The most bytes of a kept text. A longer title is cut. A longer date, base or attribute, and an id or link that
+    /// is longer once it is absolute, count as absent.
     package var fieldBytes: Int
+    /// The most enclosures of an item.
+    package var enclosures: Int
+    /// The most elements of an XML document, which limits the time of the parser.
+    package var elements: Int
+    /// The most bytes of all links, each together with its base (``LinkBudget``).
+    package var linkBytes: Int
 
-    package init(bytes: Int = 32 << 20, items: Int = 10_000, depth: Int = 256, fieldBytes: Int = 16 << 10) {
+    package init(
+        bytes: Int = 32 << 20, items: Int = 10_000, depth: Int = 256, fieldBytes: Int = 16 << 10,
+        enclosures: Int = 1000, elements: Int = 4_000_000, linkBytes: Int = 64 << 20
+    ) {
         self.bytes = bytes
         self.items = items
         self.depth = depth
         self.fieldBytes = fieldBytes
+        self.enclosures = enclosures
+        self.elements = elements
+        self.linkBytes = linkBytes
     }
 
     package static let feed = SourceLimits()

@@ -22,17 +22,23 @@ package struct PagedList: Sendable {
         package var items: Int
         /// The most bytes of a page.
         package var bytes: Int
+        /// The most bytes of all links and ids, each link together with the URL of its page.
+        package var linkBytes: Int
 
-        package init(pages: Int = 1000, items: Int = 100_000, bytes: Int = 32 << 20) {
+        package init(
+            pages: Int = 1000, items: Int = 100_000, bytes: Int = 32 << 20, linkBytes: Int = 64 << 20
+        ) {
             self.pages = pages
             self.items = items
             self.bytes = bytes
+            self.linkBytes = linkBytes
         }
     }
 
     /// The URL of the page to fetch; `nil` at the end, and after a page that could not be read.
     package private(set) var next: String?
-    /// The items of all pages so far. An item has a link, and an id if its object has a member `id`.
+    /// The items of all pages so far. An item has a link, and an id if its object has a member `id` that is not too
+    /// long.
     package private(set) var items: [FeedItem] = []
     /// Whether the last page named a page that was already read.
     package private(set) var endsInLoop = false
@@ -40,6 +46,7 @@ package struct PagedList: Sendable {
     private let pointer: JSONPointer
     private let limits: Limits
     private var fault: SourceFault?
+    private var budget: LinkBudget
     /// The canonical URLs of the pages.
     private var visited: Set<String> = []
 
@@ -49,6 +56,7 @@ package struct PagedList: Sendable {
         self.source = source
         self.pointer = pointer
         self.limits = limits
+        budget = LinkBudget(limit: limits.linkBytes)
         proceed(to: url)
     }
 
@@ -65,6 +73,10 @@ package struct PagedList: Sendable {
         guard next != nil else { return }
         next = nil
         do throws(SourceFault) {
+            // Only redirects lead to a longer URL.
+            guard url.utf8.count <= CanonicalURL.maximumLength else {
+                throw SourceFault("the URL of the answer is over \(CanonicalURL.maximumLength) bytes")
+            }
             let page = try read(body)
             try addItems(of: page, url: url)
             try advance(from: page, links, url: url)
@@ -95,21 +107,27 @@ package struct PagedList: Sendable {
         }
         for (index, element) in elements.enumerated() {
             guard items.count < limits.items else { throw SourceFault("the list has over \(limits.items) items") }
-            guard let item = Self.item(element, url: url) else {
+            guard let item = try self.item(element, url: url) else {
                 throw SourceFault("element \(index) of \"\(pointer)\" has no URL")
             }
             items.append(item)
         }
     }
 
-    private static func item(_ element: JSON, url: String) -> FeedItem? {
+    private mutating func item(_ element: JSON, url: String) throws(SourceFault) -> FeedItem? {
         let names = ["url", "href", "link", "id"]
         let texts = [element.stringValue] + names.map { element[$0]?.stringValue }
-        guard let text = texts.compactMap(\.self).first(where: { !$0.isEmpty }) else { return nil }
+        let limit = CanonicalURL.maximumLength
+        guard let text = texts.compactMap(\.self).first(where: { !$0.isEmpty }), text.utf8.count <= limit else {
+            return nil
+        }
+        try budget.spend(LinkBudget.overhead + text.utf8.count + url.utf8.count, of: "list")
         let link = URLReference.resolve(text, url)
-        guard URLReference.isWebAddress(link), link.utf8.count <= CanonicalURL.maximumLength else { return nil }
+        guard URLReference.isWebAddress(link), link.utf8.count <= limit else { return nil }
         var id = element["id"]?.stringValue
         if case .number(let number) = element["id"] { id = number }
+        if id.map({ $0.utf8.count > limit }) == true { id = nil }
+        try budget.spend(id?.utf8.count ?? 0, of: "list")
         var digest = ContentDigest()
         digest.add(link.utf8)
         return FeedItem(id: id, link: link, digest: digest.text)

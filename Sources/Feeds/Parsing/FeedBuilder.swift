@@ -16,11 +16,14 @@ final class FeedBuilder: XMLHandler {
     /// The depth of an open `source`, `image` or `textinput`. The elements inside it do not describe the item.
     private var foreignDepth: Int?
     private var schedule = FeedSchedule()
+    private var budget: LinkBudget
 
     init(url: String?, limits: SourceLimits) {
         feed = Feed(format: .rss)
-        bases = [url]
+        // A base over the limit is not used.
+        bases = [url.flatMap { $0.utf8.count <= limits.fieldBytes ? $0 : nil }]
         self.limits = limits
+        budget = LinkBudget(limit: limits.linkBytes)
     }
 
     private var base: String? { bases[bases.count - 1] }
@@ -28,27 +31,27 @@ final class FeedBuilder: XMLHandler {
     func start(_ name: String, _ attributes: [(name: String, value: String)]) throws(SourceFault) {
         depth += 1
         let attributes = Attributes(attributes)
-        if let reference = attributes["xml:base"] ?? attributes["base"] {
-            let url = URLReference.resolve(reference, base)
-            bases.append(URLReference.isWebAddress(url) ? url : base)
-        } else {
-            bases.append(base)
-        }
+        let url = try resolve(attributes["xml:base"] ?? attributes["base"], base)
+        bases.append(url.flatMap { URLReference.isWebAddress($0) ? $0 : nil } ?? base)
         if depth == 1 { try begin(name) }
         if text != nil {
             text?.startMarkup(name, depth: depth)
         } else if name == "item" || name == "entry" {
             try startItem(attributes)
         } else if foreignDepth == nil {
-            startElement(name, attributes)
+            try startElement(name, attributes)
         }
+    }
+
+    private func resolve(_ reference: String?, _ base: String?) throws(SourceFault) -> String? {
+        try URLReference.resolve(reference, base, limits, &budget)
     }
 
     func end(_ name: String) throws(SourceFault) {
         if let element = text {
             if element.depth == depth {
                 text = nil
-                take(element)
+                try take(element)
             } else {
                 text?.endMarkup(depth: depth)
             }
@@ -90,7 +93,7 @@ final class FeedBuilder: XMLHandler {
         item.set(id: attributes["rdf:about"], depth: .max)
         // Two attributes of CDF, the oldest feeds.
         item.updated = attributes["lastmod"].flatMap(FeedDate.parse)
-        item.link = attributes["href"].map { URLReference.resolve($0, base) }
+        item.link = try resolve(attributes["href"], base)
         self.item = item
     }
 
@@ -100,47 +103,46 @@ final class FeedBuilder: XMLHandler {
         self.item = nil
     }
 
-    private func startElement(_ name: String, _ attributes: Attributes) {
+    private func startElement(_ name: String, _ attributes: Attributes) throws(SourceFault) {
         switch name {
         case "source", "image", "textinput":
             foreignDepth = depth
             item?.titleDepth = nil
-        case "link": startLink(attributes)
+        case "link": try startLink(attributes)
         case "enclosure":
-            addEnclosure(attributes["url"] ?? attributes["uri"] ?? attributes["href"], attributes)
+            try addEnclosure(attributes["url"] ?? attributes["uri"] ?? attributes["href"], attributes)
         default:
             guard let kind = TextElement.Kind(name, isInItem: item != nil) else { return }
             text = TextElement(kind, name, depth: depth, attributes, base: base)
         }
     }
 
-    private func startLink(_ attributes: Attributes) {
+    private func startLink(_ attributes: Attributes) throws(SourceFault) {
         guard let reference = attributes["href"] ?? attributes["url"] ?? attributes["uri"] else {
             text = TextElement(.link, "link", depth: depth, attributes, base: base)
             return
         }
-        let relation = attributes["rel"]?.lowercased() ?? "alternate"
+        let relation = attributes["rel"].map { $0.asToken ?? "" } ?? "alternate"
         let type = attributes["type"].map(TextElement.mediaType) ?? "text/html"
         if relation == "alternate", TextElement.htmlTypes.contains(type) {
-            setLink(URLReference.resolve(reference, base))
+            setLink(try resolve(reference, base))
         } else if relation == "enclosure" {
-            addEnclosure(reference, attributes)
+            try addEnclosure(reference, attributes)
         }
     }
 
-    private func setLink(_ link: String) {
-        if !link.isEmpty, link.utf8.count <= limits.fieldBytes { item?.link = link }
+    private func setLink(_ link: String?) {
+        if let link, !link.isEmpty { item?.link = link }
     }
 
-    private func addEnclosure(_ reference: String?, _ attributes: Attributes) {
-        guard let reference, !reference.isEmpty, reference.utf8.count <= limits.fieldBytes, item != nil else { return }
+    private func addEnclosure(_ reference: String?, _ attributes: Attributes) throws(SourceFault) {
+        guard item != nil, reference != "", let url = try resolve(reference, base) else { return }
         let length = attributes["length"].flatMap { Int64(digits: $0) }
-        item!.enclosures.append(
-            .init(url: URLReference.resolve(reference, base), type: attributes["type"], length: length))
+        try item!.enclosures.append(.init(url: url, type: attributes["type"], length: length), limits)
     }
 
     /// Takes the text of an element that has ended.
-    private func take(_ element: TextElement) {
+    private func take(_ element: TextElement) throws(SourceFault) {
         let text = element.isTooLong ? "" : element.value
         switch element.kind {
         case .title:
@@ -150,9 +152,9 @@ final class FeedBuilder: XMLHandler {
             } else if feed.title == nil, !title.isEmpty {
                 feed.title = title
             }
-        case .link: setLink(text.isEmpty ? "" : URLReference.resolve(text, element.base))
+        case .link: setLink(text.isEmpty ? nil : try resolve(text, element.base))
         case .id where element.isPermanentLink:
-            let id = text.isEmpty ? "" : URLReference.resolve(text, element.base)
+            let id = text.isEmpty ? nil : try resolve(text, element.base)
             item?.set(id: id, depth: element.depth)
             item?.permanentLink = id
         case .id: item?.set(id: text, depth: element.depth)

@@ -62,20 +62,21 @@ struct TextElement {
         self.name = name
         self.depth = depth
         self.base = base
-        isPermanentLink = attributes["ispermalink"].map { $0 == "true" } ?? true
+        isPermanentLink = attributes["ispermalink"].map { $0.utf8.elementsEqual("true".utf8) } ?? true
         type = attributes["type"].map(Self.mediaType) ?? "text/plain"
         let isText = type.hasPrefix("text/") || type.hasSuffix("+xml") || type.hasSuffix("/xml")
-        isBase64 = attributes["mode"] == "base64" || !isText
+        isBase64 = attributes["mode"]?.utf8.elementsEqual("base64".utf8) == true || !isText
         isMarkup = type == "application/xhtml+xml"
     }
 
-    /// The media type of the short names of Atom (RFC 4287 §3.1.1), or the type itself.
+    /// The media type of the short names of Atom (RFC 4287 §3.1.1), or the type itself. A text that is no media type
+    /// counts as a type without a text.
     static func mediaType(_ type: String) -> String {
-        switch type.lowercased() {
+        switch type.asToken {
         case "text", "plain": "text/plain"
         case "html": "text/html"
         case "xhtml": "application/xhtml+xml"
-        case let other: other
+        case let other: other ?? "application/octet-stream"
         }
     }
 

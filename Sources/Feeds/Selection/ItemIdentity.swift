@@ -8,9 +8,11 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable { case id, link, digest }
 
     package let kind: Kind
-    package let value: String
+    /// Compared byte by byte, as ids are (RFC 4287 §4.2.6.1).
+    private let text: ExactText
+    package var value: String { text.text }
 
-    /// The text from which ``init(_:)-(String)`` reads the identity: `id:…`, `link:…` or `digest:…`.
+    /// `id:…`, `link:…` or `digest:…`.
     package var description: String { kind.rawValue + ":" + value }
 
     package init(_ item: FeedItem) {
@@ -23,61 +25,21 @@ package struct ItemIdentity: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a ``description``; `nil` for any other text.
-    package init?(_ text: String) {
-        guard let colon = text.firstIndex(of: ":"), let kind = Kind(rawValue: String(text[..<colon])) else {
-            return nil
-        }
-        self.init(kind, String(text[text.index(after: colon)...]))
-    }
-
     private init(_ kind: Kind, _ value: String) {
         self.kind = kind
-        self.value = value
+        text = ExactText(value)
     }
 
     /// The text that equal links have in common; `nil` without a link.
-    package static func key(ofLink link: String?) -> String? {
+    private static func key(ofLink link: String?) -> String? {
         guard let link, !link.isEmpty else { return nil }
         return withoutScheme((try? CanonicalURL(link).string) ?? link)
     }
 
     /// The text behind `http:` and `https:`, in either case.
     private static func withoutScheme(_ text: String) -> String {
-        let scheme = text.prefix(8).lowercased()
-        if scheme.hasPrefix("https://") { return String(text.dropFirst(6)) }
-        return scheme.hasPrefix("http://") ? String(text.dropFirst(5)) : text
-    }
-}
-
-/// The items of a set, by identity and by link. It recognises an item that got a new id.
-package struct KnownItems: Sendable {
-    private var identities: Set<ItemIdentity> = []
-    /// The identity of the only item with a link; `nil` for a link that several items have, such as a home page.
-    private var owners: [String: ItemIdentity?] = [:]
-
-    package init(_ items: some Sequence<(identity: ItemIdentity, link: String?)> = []) {
-        for item in items { insert(item.identity, link: item.link) }
-    }
-
-    private mutating func insert(_ identity: ItemIdentity, link: String?) {
-        identities.insert(identity)
-        guard let key = ItemIdentity.key(ofLink: link) else { return }
-        if let owner = owners[key], owner != identity { owners[key] = .some(nil) } else { owners[key] = identity }
-    }
-
-    /// The identity under which each of these items of one document is known, or its own for a new item. An item with
-    /// an unknown id is a known item if it alone has the known item's link, and the document has no item with the
-    /// known item's id.
-    package func identities(of items: [FeedItem]) -> [ItemIdentity] {
-        let own = items.map { ItemIdentity($0) }
-        let present = Set(own)
-        let document = KnownItems(zip(own, items).map { ($0, $1.link) })
-        return zip(own, items).map { identity, item in
-            guard !identities.contains(identity), let key = ItemIdentity.key(ofLink: item.link),
-                let owner = owners[key] ?? nil, !present.contains(owner), document.owners[key] == .some(identity)
-            else { return identity }
-            return owner
-        }
+        let head = text.utf8.prefix(8).map { $0 &- 0x41 < 26 ? $0 | 0x20 : $0 }
+        if head.elementsEqual("https://".utf8) { return String(Substring(text.utf8.dropFirst(6))) }
+        return head.starts(with: "http://".utf8) ? String(Substring(text.utf8.dropFirst(5))) : text
     }
 }

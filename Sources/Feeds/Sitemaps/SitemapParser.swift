@@ -32,7 +32,11 @@ package enum SitemapParser {
     /// A text sitemap has a URL in each line, and no other content.
     private static func readLines(_ text: [UInt8], _ limits: SourceLimits) throws(SourceFault) -> Sitemap {
         var sitemap = Sitemap(kind: .pages, entries: [])
-        for line in text.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }) {
+        var rest = text[...]
+        // Line by line, because a list of all lines would need many times the memory of the text.
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != 0x0a && $0 != 0x0d }
+            rest = rest[line.endIndex...].dropFirst()
             let start = line.firstIndex { $0 > 0x20 } ?? line.endIndex
             guard start < line.endIndex, let end = line.lastIndex(where: { $0 > 0x20 }) else { continue }
             let location = String(decoding: line[start...end].prefix(limits.fieldBytes), as: UTF8.self)

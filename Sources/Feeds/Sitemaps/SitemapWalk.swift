@@ -1,13 +1,14 @@
 import Primitives
 
 /// Decides which sitemaps are fetched, beginning with one of them. Each sitemap is fetched at most once, so the walk
-/// over an index that lists itself ends.
+/// over an index that lists itself ends. The walk also ends at its first problem, because a part of the set is of no
+/// use.
 ///
 ///     var walk = SitemapWalk("https://example.com/sitemap.xml")
 ///     while let url = walk.next() {
 ///         walk.receive(SitemapParser.parse(try await download(url)))
 ///     }
-///     print(walk.entries)
+///     if let problem = walk.problem { print(problem.reason) } else { print(walk.entries) }
 package struct SitemapWalk: Sendable {
     package struct Limits: Hashable, Sendable {
         /// The most sitemaps, with the first one.
@@ -16,11 +17,14 @@ package struct SitemapWalk: Sendable {
         package var urls: Int
         /// The most indexes above a sitemap. The protocol permits one.
         package var depth: Int
+        /// The most bytes of all URLs of pages.
+        package var urlBytes: Int
 
-        package init(sitemaps: Int = 1000, urls: Int = 100_000, depth: Int = 3) {
+        package init(sitemaps: Int = 1000, urls: Int = 100_000, depth: Int = 3, urlBytes: Int = 64 << 20) {
             self.sitemaps = sitemaps
             self.urls = urls
             self.depth = depth
+            self.urlBytes = urlBytes
         }
     }
 
@@ -32,8 +36,8 @@ package struct SitemapWalk: Sendable {
 
     /// The pages, in the order of the sitemaps, each URL once.
     package private(set) var entries: [Sitemap.Entry] = []
-    /// A walk with problems found only a part of the set. Each limit is reported once.
-    package private(set) var problems: [Problem] = []
+    /// The reason for which the walk ended before it had found the whole set; `nil` without one.
+    package private(set) var problem: Problem?
     private let limits: Limits
     private var queue: [(url: String, depth: Int)] = []
     /// The index of the next sitemap in ``queue``.
@@ -42,14 +46,15 @@ package struct SitemapWalk: Sendable {
     /// The canonical URLs of all sitemaps in ``queue``, and of all pages.
     private var knownSitemaps: Set<String> = []
     private var knownPages: Set<String> = []
-    private var reachedLimits: Set<String> = []
+    /// The bytes of ``entries``.
+    private var urlBytes = 0
 
     package init(_ url: String, limits: Limits = Limits()) {
         self.limits = limits
         add(sitemap: url, depth: 0)
     }
 
-    /// Whether all found sitemaps were received.
+    /// Whether all found sitemaps were received, or the walk ended at a problem.
     package var isFinished: Bool { current == nil && position == queue.count }
 
     /// The URL to fetch next, which ``receive(_:)`` or ``fail(_:)`` must follow; `nil` at the end of the walk.
@@ -68,16 +73,20 @@ package struct SitemapWalk: Sendable {
         guard let (url, depth) = current else { return }
         current = nil
         switch outcome {
-        case .unparsable(let reason): problems.append(Problem(url: url, reason: reason))
+        case .unparsable(let reason): end(url, reason)
         case .empty: break
         case .items(let sitemap) where sitemap.kind == .index:
-            for entry in sitemap.entries { add(sitemap: entry.location, depth: depth + 1) }
+            for entry in sitemap.entries where problem == nil { add(sitemap: entry.location, depth: depth + 1) }
         case .items(let sitemap):
             for entry in sitemap.entries {
                 guard let key = Self.key(entry.location), !knownPages.contains(key) else { continue }
                 guard entries.count < limits.urls else {
-                    report(entry.location, "the sitemaps list over \(limits.urls) URLs")
-                    return
+                    return end(entry.location, "the sitemaps list over \(limits.urls) URLs")
+                }
+                // The canonical spelling may be longer.
+                urlBytes += max(entry.location.utf8.count, key.utf8.count)
+                guard urlBytes <= limits.urlBytes else {
+                    return end(entry.location, "the URLs of the sitemaps have over \(limits.urlBytes) bytes")
                 }
                 knownPages.insert(key)
                 entries.append(entry)
@@ -91,21 +100,20 @@ package struct SitemapWalk: Sendable {
     }
 
     private mutating func add(sitemap url: String, depth: Int) {
-        guard let key = Self.key(url) else {
-            problems.append(Problem(url: url, reason: "the URL of the sitemap is not valid"))
-            return
-        }
+        guard let key = Self.key(url) else { return end(url, "the URL of the sitemap is not valid") }
         guard !knownSitemaps.contains(key) else { return }
         guard depth <= limits.depth else {
-            return report(url, "sitemap indexes are nested more than \(limits.depth) deep")
+            return end(url, "sitemap indexes are nested more than \(limits.depth) deep")
         }
-        guard queue.count < limits.sitemaps else { return report(url, "there are over \(limits.sitemaps) sitemaps") }
+        guard queue.count < limits.sitemaps else { return end(url, "there are over \(limits.sitemaps) sitemaps") }
         knownSitemaps.insert(key)
         queue.append((url, depth))
     }
 
-    private mutating func report(_ url: String, _ reason: String) {
-        if reachedLimits.insert(reason).inserted { problems.append(Problem(url: url, reason: reason)) }
+    /// Ends the walk, which frees its memory.
+    private mutating func end(_ url: String, _ reason: String) {
+        problem = Problem(url: url, reason: reason)
+        (queue, position, entries, knownSitemaps, knownPages) = ([], 0, [], [], [])
     }
 
     /// The canonical URL; `nil` for a URL that no download may have.

@@ -16,7 +16,8 @@ enum URLReference {
             } else if parts.path.utf8.first == UInt8(ascii: "/") {
                 parts.path = withoutDots(parts.path)
             } else {
-                let folder = base.path.lastIndex(of: "/").map { String(base.path[...$0]) } ?? "/"
+                // Bytes are compared, because a slash and a following accent are one Character.
+                let folder = base.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(base.path[...$0]) } ?? "/"
                 parts.path = withoutDots(folder + parts.path)
             }
         } else {

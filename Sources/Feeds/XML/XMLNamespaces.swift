@@ -2,15 +2,16 @@
 /// that is bound to Dublin Core, and no prefix for the vocabularies of RSS and Atom. A prefix of an unknown or
 /// undeclared namespace stays, because many feeds lack a declaration.
 struct XMLNamespaces {
-    /// The URIs in scope for each prefix, innermost last. The default namespace has the empty prefix.
-    private var bindings: [String: [String]] = [:]
+    /// The conventional prefixes of the namespaces in scope for each prefix, innermost last; `nil` stands for an
+    /// unknown namespace. The default namespace has the empty prefix. A URI is looked up only once.
+    private var bindings: [String: [String?]] = [:]
     /// The prefixes that the open elements declare, with the depth of the element.
     private var declared: [(depth: Int, prefix: String)] = []
     /// The names that were already looked up in the present scope.
     private var known: [String: String] = [:]
 
     mutating func declare(_ prefix: String, _ uri: String, depth: Int) {
-        bindings[prefix, default: []].append(uri.lowercased())
+        bindings[prefix, default: []].append(uri.asToken.flatMap(Self.prefix))
         declared.append((depth, prefix))
         known.removeAll()
     }
@@ -30,8 +31,7 @@ struct XMLNamespaces {
         let parts = qualified.split(separator: ":", maxSplits: 1)
         let prefix = parts.count == 2 ? String(parts[0]) : ""
         let local = parts.last?.lowercased() ?? ""
-        let uri = bindings[prefix]?.last
-        let conventional = uri.flatMap(Self.prefix) ?? prefix.lowercased()
+        let conventional = (bindings[prefix]?.last ?? nil) ?? prefix.lowercased()
         let name = conventional.isEmpty ? local : conventional + ":" + local
         if known.count < 1000 { known[qualified] = name }
         return name

@@ -57,6 +57,16 @@ package enum BodyMerge: Hashable, Sendable {
         }
     }
 
+    /// Whether two bodies are equal byte for byte, or are JSON of the same value in the sense of
+    /// `JSON.isEquivalent(to:)`. A body beyond the limits of a merge equals only its own bytes.
+    package static func isSameValue(_ left: [UInt8], _ right: [UInt8], valueLimit: Int = 1_000_000) -> Bool {
+        if left == right { return true }
+        let values = [left, right].compactMap { bytes in
+            try? JSON(parsing: bytes, depthLimit: JSONValidator.depthLimit, valueLimit: valueLimit)
+        }
+        return values.count == 2 && values[0].isEquivalent(to: values[1])
+    }
+
     private static func merge(
         _ base: MergeBase<[UInt8]>, _ ours: [UInt8], _ theirs: [UInt8], prefersOurs: Bool, valueLimit: Int,
         clashLimit: Int

@@ -25,6 +25,9 @@ package struct DownloadForecast: Sendable {
     package let entry: Entry?
     /// `nil` when no download of the URL runs.
     package let download: DownloadStatus?
+    /// The end of the pause for which the URL's host asked; `nil` without a pause. A request that has to ask the origin
+    /// fails until then.
+    package let pauseEnd: Timestamp?
     /// The path of the present or future body; `nil` when the body is, or may be, in the slab.
     package let localPath: String?
 }
@@ -42,9 +45,10 @@ extension DownloadManager {
         // Sets only the parts of a request that decide whether Larder may send it.
         var request = OriginRequest(url: url.requestURL)
         request.addressPolicy = tools.options.addressPolicy
+        let now = tools.clock.now()
         if !schemes.contains(url.scheme) {
             (reason, refusal) = (.refused, .schemeRefused(url.scheme))
-        } else if let entry, entry.isFresh(at: tools.clock.now()) {
+        } else if let entry, entry.isFresh(at: now) {
             reason = .fresh
         } else if running != nil {
             reason = .downloading
@@ -55,6 +59,7 @@ extension DownloadManager {
         }
         return DownloadForecast(
             key: key, reason: reason, refusal: refusal, entry: entry, download: running,
+            pauseEnd: request.origin.flatMap { tools.pauses.end(of: $0, at: now) },
             localPath: entry == nil ? tools.cache.expectedPath(of: key, url: url.string) : entry?.localPath)
     }
 }

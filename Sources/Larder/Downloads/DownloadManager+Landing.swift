@@ -112,6 +112,8 @@ extension DownloadManager {
     }
 
     private func count(_ result: Result<DownloadResult, DownloadError>, elapsed: Duration) {
+        // No transfer has run, and very many refusals may follow one another.
+        if case .failure(.hostPaused) = result { return tools.metrics.paused.increment() }
         tools.metrics.downloadDurations.record(elapsed)
         switch result {
         case .success(let success) where success.outcome == .revalidated: tools.metrics.revalidated.increment()
@@ -123,14 +125,15 @@ extension DownloadManager {
     }
 
     /// Warns about a download that failed, with its URL and the cause. Neither a cancellation nor the end of the server
-    /// is a failure. A request that is refused at once starts no download, so it leaves no line in the log.
+    /// is a failure. The pause of a host has a line of its own, and may refuse very many downloads. A request that is
+    /// refused at once starts no download, so it leaves no line in the log.
     private func warn(about fetch: DownloadFetch, _ error: DownloadError) {
         var metadata: Logger.Metadata = [
             "url": .string(LoggedURL.text(of: fetch.policy.request.url.string)), "key": .string(fetch.policy.key.text),
             "reason": .string(error.description), "seconds": .seconds(fetch.policy.elapsed),
         ]
         switch error {
-        case .cancelled, .stopping: return
+        case .cancelled, .stopping, .hostPaused: return
         case .originStatus(let status, _): metadata["originStatus"] = .number(status)
         case .transferFailed(let code, _), .timedOut(let code, _), .tooLarge(let code, _):
             if code != 0 { metadata["curlCode"] = .number(code) }

@@ -87,10 +87,12 @@ extension DownloadManager {
         return .cancelled(status)
     }
 
-    /// Forgets old ended downloads. Every look-up does so, too, but without look-ups the memory would not be freed.
+    /// Forgets old ended downloads, and ended pauses of hosts. Every look-up of a download does so, too, but without
+    /// look-ups the memory would not be freed.
     func forgetEnded() {
         let now = tools.clock.now()
         state.withLock { $0.ended.forget(now: now) }
+        tools.pauses.forget(at: now)
     }
 
     /// The number of downloads that run or wait to begin.

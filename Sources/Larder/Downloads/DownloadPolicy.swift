@@ -94,6 +94,10 @@ struct DownloadPolicy: FetchPolicy {
         return origin
     }
 
+    func willAsk(_ origin: String, for fetch: DownloadFetch) throws {
+        try fetch.tools.checkPause(of: origin)
+    }
+
     func judge(_ head: OriginHead, for fetch: DownloadFetch) throws -> DownloadFetch.Event? {
         let (reservation, isConditional) = fetch.state.withLock { state in
             state.notes.progress.totalBytes = head.declaredLength
@@ -101,6 +105,7 @@ struct DownloadPolicy: FetchPolicy {
         }
         if head.status == 304, isConditional { return .confirmed }
         guard (200..<300).contains(head.status), head.status != 206 else {
+            fetch.tools.notePause(head)
             throw DownloadError.originStatus(head.status, retryAfter: head.retryAfter(now: fetch.tools.clock.now()))
         }
         // An answer on an authenticated connection is for one client (RFC 4559 §6), but an entry is for every caller.

@@ -79,7 +79,28 @@ package struct EntryService: Sendable {
 
     /// The names of the subscriptions that hold the entry of a key, sorted. Waits for the disk.
     package func holders(of key: CacheKey) throws(CacheError) -> [String] {
-        try cache.holders(ofKey: key.text)
+        try cache.holders(ofKeys: [key.text])[key.text] ?? []
+    }
+
+    /// The names of the subscriptions that hold entries, sorted, by the keys of the entries. One query finds all of
+    /// them, and none is made if no entry is held. Waits for the disk.
+    package func holders(of entries: [Entry]) throws(CacheError) -> [String: [String]] {
+        try cache.holders(ofKeys: entries.filter(\.held).map(\.key))
+    }
+
+    /// Finds an entry with the names of the subscriptions that hold it, sorted.
+    package func findHeldEntry(
+        _ key: String, then: @escaping @Sendable (Result<(entry: Entry, holders: [String])?, CacheError>) -> Void
+    ) {
+        findEntry(key) { result in
+            guard case .success(let entry?) = result, entry.held else {
+                return then(result.map { entry in entry.map { (entry: $0, holders: []) } })
+            }
+            cache.onDiskThread {
+                let found = Result { () throws(CacheError) in try holders(of: [entry])[entry.key] ?? [] }
+                then(found.map { (entry: entry, holders: $0) })
+            }
+        }
     }
 
     package var memoryStatistics: MemoryStatistics { cache.memoryStatistics }

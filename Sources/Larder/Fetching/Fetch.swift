@@ -11,6 +11,7 @@ struct FetchTools: Sendable {
     let metrics: ServiceMetrics
     var options = NamespaceOptions()
     var pending = PendingKeys()
+    var pauses = HostPauses()
 }
 
 /// Gets one answer from an origin, for all callers that wait for it, and stores it. Performs the actions of a
@@ -142,6 +143,10 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         ask()
     }
 
+    func originWillBeAsked(_ origin: String) throws {
+        try policy.willAsk(origin, for: self)
+    }
+
     func originDidAnswerInterim(_ head: OriginHead) {
         policy.didAnswerInterim(head, for: self)
     }
@@ -187,6 +192,9 @@ protocol FetchPolicy: Sendable {
     /// Looks into the cache once more, and tells `completion` whether the cache has the answer now.
     func lookAgain(for fetch: Fetch<Self>, completion: @escaping @Sendable (Bool) -> Void)
     func makeRequest(for fetch: Fetch<Self>) -> OriginRequest
+    /// Called before the request waits for its place, and when it is about to be sent to an origin. An error ends the
+    /// transfer.
+    func willAsk(_ origin: String, for fetch: Fetch<Self>) throws
     /// Called when the origin client has got the request.
     func didAsk(for fetch: Fetch<Self>)
     /// Judges the head of an answer. Returns the event that follows, or `nil` when the policy handles it later. An
@@ -217,6 +225,7 @@ protocol FetchPolicy: Sendable {
 
 /// Defaults for a policy that gives callers the answer only when it is stored.
 extension FetchPolicy {
+    func willAsk(_ origin: String, for fetch: Fetch<Self>) throws {}
     func didAsk(for fetch: Fetch<Self>) {}
     func didAnswerInterim(_ head: OriginHead, for fetch: Fetch<Self>) {}
     func didPause(for fetch: Fetch<Self>) {}

@@ -20,6 +20,8 @@ package final class ServiceMetrics: Sendable {
     package let failed = Counter()
     /// Downloads that were cancelled.
     package let cancelled = Counter()
+    /// Downloads that ended without a request to the origin, because the host had asked for a pause.
+    package let paused = Counter()
     /// Bytes from origins, after decoding.
     package let receivedBytes = Counter()
     package let downloadDurations = DurationHistogram()

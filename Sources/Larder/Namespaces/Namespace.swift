@@ -57,7 +57,7 @@ package final class Namespace: Sendable {
         downloads = DownloadManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
-                pending: tools.pending),
+                pending: tools.pending, pauses: HostPauses(logger: logger)),
             events: events, entryLimit: Int64(server.entryLimit), schemes: server.schemes,
             allowances: tools.downloadAllowances, logger: logger)
         gateway = Gateway(

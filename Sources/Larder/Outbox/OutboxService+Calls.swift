@@ -277,7 +277,7 @@ extension OutboxService {
         do {
             return try work()
         } catch {
-            throw error == .closed ? .stopping : .outbox(error)
+            throw error == .state(.closed) ? .stopping : .outbox(error)
         }
     }
 }

@@ -54,7 +54,8 @@ extension OutboxService {
                     order.flight, SendAnswer(answer.head, to: order.url, now: tools.clock.now()))
                 let isGone = order.method == "DELETE" && [404, 410].contains(answer.head.status)
                 guard (200..<300).contains(answer.head.status) || isGone else { return report(event) }
-                invalidate(order.url, removing: order.method == "DELETE", tools.cache) { [self] in report(event) }
+                let invalidation: Invalidation = order.method == "DELETE" ? .remove : .outdate
+                invalidate(order.target, order.url, invalidation, tools.cache) { [self] in report(event) }
             }
         }
         transfers[order.flight] = Transfer(order.namespace, client.fetch(request, receiver: exchange))
@@ -75,12 +76,15 @@ extension OutboxService {
         report(.sendFailed(flight, isSent ? .unknown : .notSent))
     }
 
+    private static func fields(_ fields: [ChangeField]) -> HTTPFields {
+        HTTPFields(
+            fields.compactMap { field in
+                HTTPField.Name(field.name).map { HTTPField(name: $0, value: field.value) }
+            })
+    }
+
     private static func fields(of order: SendOrder) -> HTTPFields {
-        var fields = HTTPFields()
-        for field in order.fields {
-            guard let name = HTTPField.Name(field.name) else { continue }
-            fields.append(HTTPField(name: name, value: field.value))
-        }
+        var fields = fields(order.fields)
         switch order.content {
         case .mergePatch: fields[.contentType] = "application/merge-patch+json"
         case .jsonPatch: fields[.contentType] = "application/json-patch+json"
@@ -98,12 +102,38 @@ extension OutboxService {
     /// draft-ietf-httpapi-idempotency-key-header, a string of RFC 9651.
     private static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 
-    /// Makes the held versions of a resource stale when the origin has changed it (RFC 9111 §4.4). The versions that
-    /// downloads are still receiving are not kept. `removing`: the origin does not have the resource any more, by the
-    /// caller's own wish. Readers must not find an older version after the change has left the outbox, so `then` comes
-    /// last.
+    /// The end of the version in the cache of a resource that has changed (RFC 9111 §4.4).
+    enum Invalidation {
+        /// The version becomes stale.
+        case outdate
+        /// As ``remove``, but a pinned version, and one that a subscription holds, only becomes stale.
+        case removeUnlessKept
+        /// The origin does not have the resource any more, by the caller's own wish.
+        case remove
+    }
+
+    /// Makes the versions of a change's resource stale, or removes them, when the origin has changed it. The same
+    /// happens to the versions of the URL to which redirects have led the request. The versions that downloads are
+    /// still receiving are not kept. Readers must not find an older version after the change has left the outbox, so
+    /// `then` comes last.
     func invalidate(
-        _ url: String, removing: Bool, _ cache: DiskCache, then: @escaping @Sendable () -> Void
+        _ target: ChangeTarget, _ url: String, _ invalidation: Invalidation, _ cache: DiskCache,
+        then: @escaping @Sendable () -> Void
+    ) {
+        guard url != target.url else { return invalidate(url, invalidation, cache, then: then) }
+        invalidate(target.url, invalidation, cache) { [self] in invalidate(url, invalidation, cache, then: then) }
+    }
+
+    func removeVersion(_ order: RemovalOrder) {
+        guard let space = tools.namespace(order.namespace) else { return report(.versionRemoved(order.flight)) }
+        let invalidation: Invalidation = order.isDeletion ? .remove : .removeUnlessKept
+        invalidate(order.target, order.target.url, invalidation, space.cache) { [self] in
+            report(.versionRemoved(order.flight))
+        }
+    }
+
+    private func invalidate(
+        _ url: String, _ invalidation: Invalidation, _ cache: DiskCache, then: @escaping @Sendable () -> Void
     ) {
         guard let canonical = try? CanonicalURL(url) else { return then() }
         let key = CacheKey.url(canonical: canonical.string).text
@@ -111,7 +141,15 @@ extension OutboxService {
         let rest: @Sendable () -> Void = {
             cache.remove(matching: [EntryFilter(url: url, kind: .response)]) { _ in then() }
         }
-        if removing { cache.remove(key) { _ in rest() } } else { cache.outdate(key) { _ in rest() } }
+        let outdate: @Sendable () -> Void = { cache.outdate(key) { _ in rest() } }
+        switch invalidation {
+        case .outdate: outdate()
+        case .remove: cache.remove(key) { _ in rest() }
+        case .removeUnlessKept:
+            cache.remove(key, condition: { $0?.isExempt != true }) { result in
+                if case .failure(.conditionFailed) = result { outdate() } else { rest() }
+            }
+        }
     }
 
     // MARK: - Reading a version
@@ -123,14 +161,16 @@ extension OutboxService {
             return report(.readAnswered(order.flight, ReadAnswer(withoutBody: 401, now: now)))
         }
         var request = request(order.url, secrets, tools)
+        request.fields.append(contentsOf: Self.fields(order.fields))
         // Caches on the way must not answer. A decoded body would not be the version that its strong tag names.
         request.fields[.cacheControl] = "no-cache"
         request.fields[.acceptEncoding] = "identity"
         request.decodesContent = false
         request.sizeLimit = self.tools.entryLimit
-        // Only the URL of the change itself names the resource in the cache, not the URL of a redirect.
+        // Only the URL of the change itself names the resource in the cache, not the URL of a redirect. An answer to
+        // other fields belongs to another key.
         let canonical = (try? CanonicalURL(order.url))?.string
-        let isOwn = canonical.map { CacheKey.url(canonical: $0).text } == order.key
+        let isOwn = order.fields.isEmpty && canonical.map { CacheKey.url(canonical: $0).text } == order.target.key
         let reservation =
             isOwn ? canonical.map { tools.cache.reserve(.url(canonical: $0), kind: .download, url: $0) } : nil
         let exchange = OutboxExchange(
@@ -165,7 +205,7 @@ extension OutboxService {
         let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
         // Another writer has removed the resource. The held version stays for the callers that may have it stale.
         if [404, 410].contains(answer.head.status) {
-            return invalidate(order.url, removing: false, tools.cache) { [self] in
+            return invalidate(order.target, order.url, .outdate, tools.cache) { [self] in
                 report(.readAnswered(order.flight, read))
             }
         }
@@ -177,11 +217,14 @@ extension OutboxService {
         (metadata.downloadStartDate, metadata.downloadEndDate) = (start, now)
         // Readers must find the version before the change leaves the view.
         reservation.publish(metadata) { [self] stored in
+            var read = read
+            read.isStored = (try? stored.get()) != nil
             report(.readAnswered(order.flight, read))
-            guard (try? stored.get()) != nil else { return }
+            guard read.isStored else { return }
             report(
                 .stored(
-                    namespace: order.namespace, key: order.key, ticket: ticket, etag: read.mark.etag, digest: digest))
+                    namespace: order.namespace, key: order.target.key, ticket: ticket, etag: read.mark.etag,
+                    digest: digest))
         }
     }
 
@@ -200,10 +243,7 @@ extension OutboxService {
         var request = OriginRequest(url: url)
         request.followsRedirects = false
         request.addressPolicy = tools.options.addressPolicy
-        for field in secrets {
-            guard let name = HTTPField.Name(field.name) else { continue }
-            request.fields.append(HTTPField(name: name, value: field.value))
-        }
+        request.fields.append(contentsOf: Self.fields(secrets))
         return request
     }
 

@@ -93,7 +93,8 @@ extension OutboxService {
         guard summary.state != .done, summary.mayBeApplied, let space = tools.namespace(summary.namespace) else {
             return drop()
         }
-        invalidate(summary.target.url, removing: false, space.cache) { [queue] in queue.async(execute: drop) }
+        let target = summary.target
+        invalidate(target, target.url, .outdate, space.cache) { [queue] in queue.async(execute: drop) }
     }
 
     /// Makes the body of a key anew, because a change of it has other bodies or another state.

@@ -82,13 +82,13 @@ package final class OutboxService: @unchecked Sendable {
     var sealed: [String: Int] = [:]
     /// The refusal of the decision that is being applied.
     private var refusal: Refusal?
-    /// The number of the last timer. Earlier timers have no effect.
-    private var alarm: UInt64 = 0
+    private let alarm: WallClockAlarm
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
         self.random = random
         machine = OutboxMachine(limits: tools.limits)
+        alarm = WallClockAlarm(tools.clock, queue: queue)
         tools.pending.observe { [weak self] version in self?.noteStored(version) }
         if let directory = tools.directory, OutboxStore.exists(in: directory) { tools.pending.wait() }
     }
@@ -219,8 +219,9 @@ package final class OutboxService: @unchecked Sendable {
                 let result = order.merged()
                 report(.merged(order.flight, result))
             }
-        case .wake(let date): wake(at: date)
+        case .wake(let date): alarm.set(date) { [weak self] in self?.handle(.timer) }
         case .publish(let summary): publish(summary)
+        case .removeVersion(let order): removeVersion(order)
         case .dropFromView(let summary): dropFromView(summary)
         case .noteRewrite(let note):
             do {
@@ -250,20 +251,6 @@ package final class OutboxService: @unchecked Sendable {
         tools.logger.warning(message, metadata: ["change": .number(id), "reason": "\(error)"])
     }
 
-    /// The longest time until the wall clock is looked at again, because it may have been set.
-    private static let longestAlarm: Duration = .seconds(60)
-
-    private func wake(at date: Timestamp?) {
-        alarm += 1
-        guard let date else { return }
-        let number = alarm
-        let pause = min(max(date - tools.clock.now(), .zero) + .milliseconds(1), Self.longestAlarm)
-        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
-            guard let self, alarm == number else { return }
-            handle(.timer)
-        }
-    }
-
     private func publish(_ summary: ChangeSummary) {
         metrics.note(summary)
         if summary.state.stopsLane || summary.state == .expired {
@@ -289,8 +276,8 @@ extension OutboxEvent {
         case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
             .sendFailed(let flight, _), .originRefused(let flight):
             flight
-        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .stored,
-            .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
+        case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
+            .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
             nil
         }
     }

@@ -23,15 +23,25 @@ final class DocumentFetch: OriginReceiver {
     private struct Refused: Error {}
 
     private let limit: Int
-    private let clock: any WallClock
+    private let tools: FetchTools
+    private let memory: SharedAllowance.Part
     private let then: @Sendable (Result) -> Void
     private let state = Locked(State())
 
-    /// - Parameter limit: the most bytes of the document.
-    init(limit: Int, clock: any WallClock, then: @escaping @Sendable (Result) -> Void) {
+    /// - Parameters:
+    ///   - limit: the most bytes of the document.
+    ///   - memory: the document's part of the memory for all documents. The fetch fails when it cannot grow.
+    init(
+        limit: Int, tools: FetchTools, memory: SharedAllowance.Part, then: @escaping @Sendable (Result) -> Void
+    ) {
         self.limit = limit
-        self.clock = clock
+        self.tools = tools
+        self.memory = memory
         self.then = then
+    }
+
+    func originWillBeAsked(_ origin: String) throws {
+        try tools.checkPause(of: origin)
     }
 
     func originDidAnswer(_ head: OriginHead) throws {
@@ -41,12 +51,16 @@ final class DocumentFetch: OriginReceiver {
     }
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
-        let isTooLong = state.withLock { state in
-            guard state.body.count + bytes.count <= limit else { return true }
+        try state.withLock { state in
+            guard state.body.count + bytes.count <= limit else { throw tooLong }
+            guard memory.take(bytes.count) else { throw tooMany }
             state.body.append(contentsOf: bytes)
-            return false
         }
-        if isTooLong { throw tooLong }
+    }
+
+    private var tooMany: DownloadError {
+        .transferFailed(
+            code: 0, words: "the server has no memory for another long document now; the source is tried again later")
     }
 
     private var tooLong: DownloadError { .transferFailed(code: 0, words: "the document is longer than \(limit) bytes") }
@@ -56,17 +70,21 @@ final class DocumentFetch: OriginReceiver {
         switch result {
         case .success:
             guard let head = state.head, head.status != 304 else { return judge(state.head) }
-            then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields)))
+            then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields, memory: memory)))
         case .failure(let error):
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
-            then(.failed(reason: DownloadError(error).description))
+            let cause = DownloadError(error)
+            // Another caller of the namespace has learned of the pause.
+            let pause = cause.pause(at: tools.clock.now())
+            then(.failed(reason: cause.description, pause: pause, hostPause: pause))
         }
     }
 
     private func judge(_ head: OriginHead?) {
         guard let head else { return then(.failed(reason: "the origin sent no answer")) }
         if head.status == 304 { return then(.unchanged(head.fields)) }
-        let answer = AnswerWithoutBody(head, at: clock.now())
+        tools.notePause(head)
+        let answer = AnswerWithoutBody(head, at: tools.clock.now())
         // The refusal concerns this document, and not the other resources of the host.
         let pause = answer.meaning == .forbidden ? AnswerWithoutBody.refusalPause : answer.pause ?? answer.hostPause
         then(.failed(reason: answer.reason, pause: pause, hostPause: answer.hostPause))

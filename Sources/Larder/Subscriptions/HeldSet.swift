@@ -1,4 +1,5 @@
 import DiskCache
+import Feeds
 import HTTPTypes
 import Outbox
 import Primitives
@@ -39,8 +40,8 @@ final class HeldSet: @unchecked Sendable {
     var machine: RefreshMachine
     /// The validators of the source's document, from which the present list comes.
     var validators: (etag: String?, lastModified: String?)
-    /// The validators of the document that is being read.
-    var readValidators: (etag: String?, lastModified: String?)?
+    /// When the source first listed its items that claim to be from the future.
+    var futureDates: FutureDates
     var stage = Stage.none
     /// The members that have answered since the last switch, for the next one.
     var settled: [String: GenerationMember] = [:]
@@ -64,20 +65,24 @@ final class HeldSet: @unchecked Sendable {
     var savedSource: SourceState?
     var isSaveScheduled = false
 
+    /// `copies`: the keys of the copies in the generation.
     init(
-        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], generation: Int64, now: Timestamp
+        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], copies: Set<String>, generation: Int64,
+        now: Timestamp
     ) {
         id = record.id
         namespace = record.namespace
         definition = record.definition
         self.spaceID = spaceID
         validators = (record.source.etag, record.source.lastModified)
+        futureDates = FutureDates(record.source.futureDates)
         self.generation = generation
         saved = Dictionary(uniqueKeysWithValues: members.map { ($0.member.item.key, $0) })
         confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }
         var state = record.source.refresh
         state.members = members.filter { $0.position >= 0 }.map(\.member)
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
+        state.copies = copies.subtracting(saved.keys)
         machine = RefreshMachine(record.definition.rules, state, at: now)
         ownOrigins = Set(record.definition.source.urls.compactMap { (try? CanonicalURL($0))?.origin })
     }
@@ -89,6 +94,7 @@ final class HeldSet: @unchecked Sendable {
         let state = machine.state
         var source = SourceState(state)
         (source.etag, source.lastModified) = validators
+        source.futureDates = futureDates.firstListed
         var records: [String: MemberRecord] = [:]
         for (position, member) in state.members.enumerated() {
             let key = member.item.key

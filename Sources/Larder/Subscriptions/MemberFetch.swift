@@ -81,7 +81,7 @@ final class MemberFetch: OriginReceiver {
     }
 
     private func begin() {
-        guard let url = try? CanonicalURL(item.url) else {
+        guard let url = try? CanonicalURL(item.requestURL) else {
             return then(Result(answer: .refused(reason: "the URL is not valid")))
         }
         var request = OriginRequest(url: url.requestURL)
@@ -90,6 +90,10 @@ final class MemberFetch: OriginReceiver {
         request.sizeLimit = order.entryLimit
         request.addressPolicy = order.tools.options.addressPolicy
         order.transfer.begin(request, with: order.tools.origin, receiver: self)
+    }
+
+    func originWillBeAsked(_ origin: String) throws {
+        try order.tools.checkPause(of: origin)
     }
 
     func originDidAnswer(_ head: OriginHead) throws {
@@ -147,6 +151,7 @@ final class MemberFetch: OriginReceiver {
         if (200..<300).contains(head.status), head.authenticatesConnection {
             return then(Result(answer: .refused(reason: DownloadError.connectionAuthentication.description)))
         }
+        order.tools.notePause(head)
         let answer = AnswerWithoutBody(head, at: now)
         switch answer.meaning {
         case .gone(let forever): then(Result(answer: .gone(reason: answer.reason, forever: forever)))
@@ -203,7 +208,12 @@ final class MemberFetch: OriginReceiver {
     }
 
     private func fail(_ error: OriginError) {
-        let words = DownloadError(error).description
+        let cause = DownloadError(error)
+        let words = cause.description
+        // Another caller of the namespace has learned of the pause.
+        if let pause = cause.pause(at: order.tools.clock.now()) {
+            return then(Result(answer: .failed(reason: words, pause: pause), hostPause: pause))
+        }
         switch error.kind {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid, .redirectInvalid, .tooLarge:
             then(Result(answer: .refused(reason: words)))

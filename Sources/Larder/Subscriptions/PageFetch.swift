@@ -10,7 +10,7 @@ enum PageFetch {
         _ item: WantedItem, _ order: MemberFetch.Order, in pages: PageManager,
         then: @escaping @Sendable (MemberFetch.Result) -> Void
     ) {
-        guard let url = try? CanonicalURL(item.url) else {
+        guard let url = try? CanonicalURL(item.requestURL) else {
             return then(MemberFetch.Result(answer: .refused(reason: "the URL is not valid")))
         }
         let member = GenerationMember(item, in: order.stage, tags: order.tags)

@@ -19,6 +19,8 @@ struct SourceReading: Sendable {
         /// After redirects.
         var url: String
         var fields: HTTPFields
+        /// The memory of the body, which the last copy of the document gives back; `nil`: it is not counted.
+        var memory: SharedAllowance.Part?
     }
 
     private enum Kind: Sendable {
@@ -37,9 +39,15 @@ struct SourceReading: Sendable {
     private var fault: String?
     /// The time for which a document that failed cannot be had.
     private var pause: Duration?
+    /// The validators of a document that is the whole source.
+    private(set) var validators: (etag: String?, lastModified: String?)?
+    /// ``answer(at:)`` notes the items that claim to be from the future.
+    private(set) var futureDates: FutureDates
 
-    init(_ subscription: Subscription) {
+    /// - Parameter futureDates: as the last reading left them.
+    init(_ subscription: Subscription, futureDates: FutureDates = FutureDates()) {
         latest = subscription.latest
+        self.futureDates = futureDates
         switch subscription.source {
         case .urls(let urls): kind = .list(urls, isPages: false)
         case .capture(let urls): kind = .list(urls, isPages: true)
@@ -88,12 +96,12 @@ struct SourceReading: Sendable {
             let contentType = document.fields[fields: .contentType].first?.text
             let outcome = FeedParser.parse(document.body, url: document.url, contentType: contentType)
             least = max(least, outcome.content?.timeToLive ?? .zero)
+            validators = (document.fields[values: .eTag].first, document.fields[values: .lastModified].first)
             kind = .feed(url: url, enclosures: enclosures, outcome)
             next = nil
         case .sitemap(var walk):
             walk.receive(SitemapParser.parse(document.body))
-            // A part of a set is of no use.
-            next = walk.problems.isEmpty ? walk.next() : nil
+            next = walk.next()
             kind = .sitemap(walk)
         case .pages(var list):
             let links = document.fields[fields: Self.link].map(\.text)
@@ -122,13 +130,13 @@ struct SourceReading: Sendable {
 
     /// The items, when ``next`` is `nil`. A source with an unreadable part gives no items, because a part of a set
     /// would look like a set that shrank.
-    func answer(at now: Timestamp) -> SourceAnswer {
+    mutating func answer(at now: Timestamp) -> SourceAnswer {
         let answer = answerWithoutPause(at: now)
         if let pause, case .failed(let reason, nil) = answer { return .failed(reason: reason, pause: pause) }
         return answer
     }
 
-    private func answerWithoutPause(at now: Timestamp) -> SourceAnswer {
+    private mutating func answerWithoutPause(at now: Timestamp) -> SourceAnswer {
         if let fault { return .failed(reason: fault, pause: nil) }
         switch kind {
         case .list(let urls, let isPages):
@@ -139,46 +147,58 @@ struct SourceReading: Sendable {
             case .unparsable(let reason): return .failed(reason: reason, pause: nil)
             case .empty: return .failed(reason: "the feed has no items", pause: nil)
             case .items(let feed):
-                let chosen = ItemSelection.latest(latest, of: feed.items, now: now)
+                let chosen = choose(feed.items, countsLinks: !enclosures, now)
                 return answer(
                     urls: chosen.flatMap { item in
                         [item.link].compactMap(\.self) + (enclosures ? item.enclosures.map(\.url) : [])
                     })
             }
         case .sitemap(let walk):
-            if let problem = walk.problems.first {
+            if let problem = walk.problem {
                 return .failed(reason: "\(problem.url): \(problem.reason)", pause: nil)
             }
-            return answer(urls: Self.latest(latest, of: walk.entries, now: now).map(\.location))
+            return answer(urls: choose(walk.entries, now).map(\.location))
         case .pages(let list):
             switch list.outcome {
             case .unparsable(let reason): return .failed(reason: reason, pause: nil)
             case .empty: return .failed(reason: "the list has no items", pause: nil)
             case .items(let items):
-                return answer(urls: ItemSelection.latest(latest, of: items, now: now).compactMap(\.link))
+                return answer(urls: choose(items, countsLinks: true, now).compactMap(\.link))
             }
         }
     }
 
     /// URLs that no download may have are left out.
     private func answer(urls: [String], isPages: Bool = false) -> SourceAnswer {
+        guard urls.count <= Self.itemLimit else {
+            return .failed(reason: "the source lists over \(Self.itemLimit) URLs", pause: nil)
+        }
         let items = urls.compactMap { WantedItem(url: $0, isPage: isPages) }
         guard !items.isEmpty else { return .failed(reason: "the source lists no URL that can be fetched", pause: nil) }
         return .items(items, least: least)
     }
 
+    private mutating func choose(_ items: [FeedItem], countsLinks: Bool, _ now: Timestamp) -> [FeedItem] {
+        futureDates.note(items.lazy.map { (ItemIdentity($0).description, $0.date) }, now: now)
+        return ItemSelection.latest(
+            latest, of: items, now: now, futureDates: futureDates, countsLinks: countsLinks)
+    }
+
     /// The entries that changed last, in the order of the sitemaps for one date.
-    private static func latest(_ count: Int?, of entries: [Sitemap.Entry], now: Timestamp) -> [Sitemap.Entry] {
-        guard let count, entries.count > count else { return entries }
-        func date(_ index: Int) -> Timestamp {
-            entries[index].modified.map { min($0, now) } ?? Timestamp(milliseconds: .min)
+    private mutating func choose(_ entries: [Sitemap.Entry], _ now: Timestamp) -> [Sitemap.Entry] {
+        guard let latest, entries.count > latest else { return entries }
+        futureDates.note(entries.lazy.map { ($0.location, $0.modified) }, now: now)
+        let dates = entries.map { entry in
+            futureDates.date(entry.modified, of: entry.location, now: now) ?? Timestamp(milliseconds: .min)
         }
         let order = entries.indices.sorted { left, right in
-            let dates = (date(left), date(right))
-            return dates.0 == dates.1 ? left < right : dates.0 > dates.1
+            dates[left] == dates[right] ? left < right : dates[left] > dates[right]
         }
-        return order.prefix(count).map { entries[$0] }
+        return order.prefix(latest).map { entries[$0] }
     }
+
+    /// The most URLs of a source. Each item of a feed may have many enclosures.
+    static let itemLimit = 100_000
 
     private static let link = HTTPField.Name("Link")!
 
@@ -196,6 +216,6 @@ extension WantedItem {
         guard let canonical = try? CanonicalURL(url) else { return nil }
         let text = canonical.string
         let key: CacheKey = isPage ? .page(canonical: text) : .url(canonical: text)
-        self.init(url: text, key: key.text, host: canonical.authorityText)
+        self.init(url: text, key: key.text, host: canonical.authorityText, requestURL: canonical.requestURL)
     }
 }

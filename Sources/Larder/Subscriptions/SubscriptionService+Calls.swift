@@ -76,9 +76,12 @@ extension SubscriptionService {
         guard old != nil || records.values.count(where: { $0.namespace == namespace }) < Self.limit else {
             throw .tooMany(limit: Self.limit)
         }
-        guard !records.values.contains(where: { $0.isNamed(definition.name, namespace) && $0.ending != nil }) else {
-            throw .ending(definition.name)
-        }
+        let others = records.values.filter { $0.namespace == namespace && $0.id != old?.id }
+        let bytes = others.reduce(definition.json.utf8.count) { $0 + $1.definitionBytes }
+        guard bytes <= definitionLimit else { throw .tooLong(limit: definitionLimit) }
+        let name = HolderName(namespace: namespace, name: definition.name)
+        guard !releasing.contains(name), !records.values.contains(where: { $0.holder == name && $0.ending != nil })
+        else { throw .ending(definition.name) }
         let now = tools.clock.now()
         // The new definition prevails over the saved state.
         if let old, let set = sets[old.id] { save(set, store) }
@@ -106,16 +109,23 @@ extension SubscriptionService {
             nextRefresh: now, sourceProblem: nil)
     }
 
-    /// In the order of their names.
-    package func list(in namespace: String, completion: @escaping Completion<[SubscriptionReport]>) {
+    /// The subscriptions behind a name, in the order of their names, and the last name of this page; `nil`: no page
+    /// follows. An empty name comes before all others.
+    package func list(
+        in namespace: String, after name: String, limit: Int,
+        completion: @escaping Completion<(reports: [SubscriptionReport], next: String?)>
+    ) {
         reading(completion, after: { $0.namespace == namespace }) { [self] () throws(SubscriptionFailure) in
-            records.values.filter { $0.namespace == namespace && $0.ending == nil }
-                .map { report(of: $0) }.sorted { $0.name < $1.name }
+            let all = records.values.filter {
+                $0.namespace == namespace && $0.ending == nil && $0.definition.name > name
+            }.sorted { $0.definition.name < $1.definition.name }
+            let page = all.prefix(limit)
+            return (page.map { report(of: $0) }, all.count > page.count ? page.last?.definition.name : nil)
         }
     }
 
     package func find(_ name: String, in namespace: String, completion: @escaping Completion<SubscriptionReport>) {
-        reading(completion, after: { $0.isNamed(name, namespace) }) { [self] () throws(SubscriptionFailure) in
+        reading(completion, after: named(name, namespace)) { [self] () throws(SubscriptionFailure) in
             report(of: try found(name, namespace))
         }
     }
@@ -126,7 +136,7 @@ extension SubscriptionService {
         of name: String, in namespace: String, from position: Int, limit: Int,
         completion: @escaping Completion<(items: [SubscriptionItem], next: Int?)>
     ) {
-        reading(completion, after: { $0.isNamed(name, namespace) }) { [self] () throws(SubscriptionFailure) in
+        reading(completion, after: named(name, namespace)) { [self] () throws(SubscriptionFailure) in
             let record = try found(name, namespace)
             guard let set = sets[record.id] else { return storedItems(of: record, from: position, limit: limit) }
             let items = set.items(after: position, limit: limit)
@@ -137,7 +147,7 @@ extension SubscriptionService {
 
     /// Asks for the source and all members as soon as their hosts have a turn.
     package func refresh(_ name: String, in namespace: String, completion: @escaping Completion<SubscriptionReport>) {
-        reading(completion, after: { $0.isNamed(name, namespace) }) { [self] () throws(SubscriptionFailure) in
+        reading(completion, after: named(name, namespace)) { [self] () throws(SubscriptionFailure) in
             var record = try found(name, namespace)
             if let set = sets[record.id] {
                 handle(.refreshRequested, set)
@@ -157,17 +167,18 @@ extension SubscriptionService {
     }
 
     /// Ends a subscription. `completion` gets the number of its copies, which stay as ordinary entries, or are removed
-    /// unless another subscription holds them.
+    /// unless another subscription holds them. Also releases the copies of a subscription that is no longer known.
     package func remove(
         _ name: String, in namespace: String, keepingCopies: Bool, condition: Condition? = nil,
         completion: @escaping Completion<Int>
     ) {
         queue.async { [self] in
             do {
-                guard let store = try storeIfExists() else { throw SubscriptionFailure.noSubscription(name) }
-                let old = record(name, namespace)
-                guard condition?(old != nil) ?? true else { throw SubscriptionFailure.conditionFailed }
-                guard var record = old else { throw SubscriptionFailure.noSubscription(name) }
+                guard let store = try storeIfExists(), var record = record(name, namespace) else {
+                    let holder = HolderName(namespace: namespace, name: name)
+                    return removeOrphan(holder, keepingCopies: keepingCopies, condition, completion)
+                }
+                guard condition?(true) ?? true else { throw SubscriptionFailure.conditionFailed }
                 let ending: SubscriptionRecord.Ending = keepingCopies ? .keepingCopies : .removingCopies
                 try store.end(record.id, ending)
                 record.ending = ending
@@ -201,6 +212,11 @@ extension SubscriptionService {
     // MARK: - Support
 
     private typealias Choice = @Sendable (SubscriptionRecord) -> Bool
+
+    private func named(_ name: String, _ namespace: String) -> Choice {
+        let holder = HolderName(namespace: namespace, name: name)
+        return { $0.holder == holder }
+    }
 
     private func reading<Value: Sendable>(
         _ completion: @escaping Completion<Value>, after choice: @escaping Choice,
@@ -248,7 +264,8 @@ extension SubscriptionService {
     }
 
     private func record(_ name: String, _ namespace: String) -> SubscriptionRecord? {
-        records.values.first { $0.isNamed(name, namespace) && $0.ending == nil }
+        let name = HolderName(namespace: namespace, name: name)
+        return records.values.first { $0.holder == name && $0.ending == nil }
     }
 
     private func found(_ name: String, _ namespace: String) throws(SubscriptionFailure) -> SubscriptionRecord {
@@ -258,11 +275,5 @@ extension SubscriptionService {
 
     private func report(of record: SubscriptionRecord) -> SubscriptionReport {
         sets[record.id]?.report ?? report(of: record.definition, record.namespace, record.source.refresh.sourceDue)
-    }
-}
-
-extension SubscriptionRecord {
-    fileprivate func isNamed(_ name: String, _ namespace: String) -> Bool {
-        definition.name == name && self.namespace == namespace
     }
 }

@@ -166,8 +166,9 @@ extension SubscriptionService {
             set.settled = [:]
         }
         if ends { metrics.switches.increment() }
-        let (lost, outdated) = (outcome.lost.mapValues(\.words), outcome.outdated.mapValues(\.words))
-        handle(.switched(lost: lost, outdated: outdated), set)
+        let lost = outcome.lost.mapValues { $0.memberLoss(keepsCopy: false) }
+        let outdated = outcome.outdated.mapValues { $0.memberLoss(keepsCopy: true) }
+        handle(.switched(lost: lost.merging(outdated) { lost, _ in lost }), set)
         if ends { report(.subscriptionRefreshed, set) }
         if case .open(let store) = phase { save(set, store) }
     }
@@ -200,8 +201,12 @@ extension GenerationMember {
 }
 
 extension GenerationSwitch.Loss {
+    fileprivate func memberLoss(keepsCopy: Bool) -> MemberLoss {
+        MemberLoss(words, keepsCopy: keepsCopy, isPassing: self == .evicted || self == .damaged)
+    }
+
     /// The reason for which readers have no copy, or an old one.
-    fileprivate var words: String {
+    private var words: String {
         switch self {
         case .removed: "a caller removed the copy while the next generation arrived"
         case .evicted: "the copy was evicted, had expired or was damaged; the next refresh fetches it again"

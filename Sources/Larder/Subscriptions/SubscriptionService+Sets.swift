@@ -86,7 +86,8 @@ extension SubscriptionService {
             record.member.hasCopy = keys.contains(record.member.item.key)
             return record
         }
-        let set = HeldSet(record, spaceID: found.spaceID, members: known, generation: found.generation.number, now: now)
+        let set = HeldSet(
+            record, spaceID: found.spaceID, members: known, copies: keys, generation: found.generation.number, now: now)
         sets[record.id] = set
         for (host, end) in pacer.pauses(at: now) { handle(.hostPaused(host: host, until: end), set) }
         metrics.note(set.report, of: set.id)

@@ -12,10 +12,10 @@ extension SubscriptionService {
         guard !isBeginning || set.machine.sourceIsDue(at: now) else { return nil }
         guard !set.isReadingDocument else { return cancelSlowDocument(of: set, at: now) }
         guard hasSecrets(set, at: now) else { return nil }
-        let reading = set.reading ?? SourceReading(set.definition)
+        let reading = set.reading ?? SourceReading(set.definition, futureDates: set.futureDates)
         guard let text = reading.next else {
             if isBeginning { set.machine.beginSource() }
-            endReading(reading.answer(at: now), set)
+            endReading(reading, set, at: now)
             return nil
         }
         guard let url = try? CanonicalURL(text) else {
@@ -23,6 +23,10 @@ extension SubscriptionService {
             fail("it is no URL that can be fetched", reading, set)
             return nil
         }
+        let date = set.machine.nextDocument(from: now)
+        guard date <= now else { return date }
+        // The end of each parse comes back to here.
+        guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
         if case .wait(let date) = pacer.take(host, set.definition.pacing, at: now) {
             guard let end = pacer.pauseEnd(of: host, at: now) else { return date }
@@ -56,7 +60,10 @@ extension SubscriptionService {
         }
         request.sizeLimit = Int64(reading.byteLimit)
         request.addressPolicy = space.options.addressPolicy
-        let fetch = DocumentFetch(limit: reading.byteLimit, clock: tools.clock) { [weak self] result in
+        let memory = SharedAllowance.Part(of: documentMemory)
+        let fetch = DocumentFetch(
+            limit: reading.byteLimit, tools: space.downloads.tools, memory: memory
+        ) { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
                 requestEnded(to: host)
@@ -82,22 +89,21 @@ extension SubscriptionService {
         guard let reading = set.reading else { return }
         let now = tools.clock.now()
         switch result {
-        case .unchanged(let fields): endReading(.unchanged(least: SourceReading.lifetime(fields, at: now)), set)
+        case .unchanged(let fields):
+            (set.reading, set.isReadingDocument) = (nil, false)
+            handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
         case .failed(let reason, let wish, let hostPause):
             if let hostPause { pause(host, for: hostPause) }
             fail(reason, reading, pause: wish, set)
         case .document(let document):
+            waitingDocuments += 1
             Self.parsing.async { [self] in
                 var reading = reading
                 reading.receive(document, at: now)
                 queue.async { [self, reading] in
-                    guard sets[set.id] === set else { return }
+                    waitingDocuments -= 1
+                    guard sets[set.id] === set else { return scheduleAdvance() }
                     (set.isReadingDocument, set.reading) = (false, reading)
-                    if reading.isOneDocument {
-                        set.readValidators = (
-                            document.fields[values: .eTag].first, document.fields[values: .lastModified].first
-                        )
-                    }
                     scheduleAdvance()
                 }
             }
@@ -107,15 +113,30 @@ extension SubscriptionService {
     private func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
         var reading = reading
         reading.fail(reason, pause: pause)
-        endReading(reading.answer(at: tools.clock.now()), set)
+        endReading(reading, set, at: tools.clock.now())
     }
 
-    private func endReading(_ answer: SourceAnswer, _ set: HeldSet) {
-        let validators = set.readValidators
-        (set.reading, set.isReadingDocument, set.readValidators) = (nil, false, nil)
-        handle(.sourceAnswered(answer), set)
-        // The origin may only confirm a document from which a list was taken.
-        if let validators, set.machine.sourceProblem == nil { set.validators = validators }
+    /// Only the list of which the set is made has validators. If the validators of a refused document stayed, the
+    /// origin would confirm that document, and the confirmation would count as a good list.
+    private func endReading(_ reading: SourceReading, _ set: HeldSet, at now: Timestamp) {
+        var reading = reading
+        (set.reading, set.isReadingDocument) = (nil, false)
+        handle(.sourceAnswered(limited(reading.answer(at: now), set)), set)
+        guard set.machine.sourceProblem == nil else { return }
+        set.futureDates = reading.futureDates
+        if let validators = reading.validators { set.validators = validators }
+    }
+
+    /// Refuses a list with which the namespace would hold more resources than its limit.
+    private func limited(_ answer: SourceAnswer, _ set: HeldSet) -> SourceAnswer {
+        guard case .items(let items, _) = answer else { return answer }
+        let others = sets.values.filter { $0.namespace == set.namespace && $0.id != set.id }
+        let count = others.reduce(items.count) { $0 + $1.machine.wanted.count }
+        guard count > resourceLimit else { return answer }
+        let reason =
+            "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
+            + "remove some, or set latest"
+        return .failed(reason: reason, pause: nil)
     }
 
     // MARK: - Secrets

@@ -36,6 +36,8 @@ package final class SubscriptionService: @unchecked Sendable {
         let clock: any WallClock
         let events: EventHub
         let logger: Logger
+        /// Returns all running namespaces.
+        let namespaces: @Sendable () -> [Namespace]
         /// Returns a running namespace; `nil`: there is no such namespace.
         let namespace: @Sendable (String) -> Namespace?
         /// Passes a stored credential of a namespace, or `nil`, on any thread.
@@ -57,6 +59,14 @@ package final class SubscriptionService: @unchecked Sendable {
     static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
     /// The most subscriptions of a namespace.
     static let limit = 1000
+    /// The most bytes of the definitions of a namespace together. A test may change the limit.
+    var definitionLimit = 64 << 20
+    /// The most resources that the subscriptions of a namespace hold together. A test may change the limit.
+    var resourceLimit = 500_000
+    /// The most documents that wait for ``parsing``. Meanwhile no source is asked for another one.
+    static let waitingDocumentLimit = 32
+    /// The memory for the documents that are being received, wait or are parsed. Short documents always have a place.
+    let documentMemory = SharedAllowance(limit: 256 << 20, floor: 256 << 10)
 
     // The state below is accessed only on `queue`.
     var phase = Phase.closed
@@ -67,6 +77,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var lives: [Int64: RecordLife] = [:]
     /// The calls that wait for the end of a lookup.
     var waitingCalls: [Int64: [@Sendable () -> Void]] = [:]
+    /// The lost subscriptions of which the copies are being looked up or released.
+    var releasing: Set<HolderName> = []
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
@@ -76,21 +88,25 @@ package final class SubscriptionService: @unchecked Sendable {
     var memberRequestLimit = 64
     /// The number of the last request for a member.
     var lastTransfer: UInt64 = 0
+    /// The documents that wait for ``parsing`` or are parsed.
+    var waitingDocuments = 0
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
-    /// The number of the last timer. Earlier timers have no effect.
-    private var alarm: UInt64 = 0
+    private let alarm: WallClockAlarm
 
     init(_ tools: Tools) {
         self.tools = tools
+        alarm = WallClockAlarm(tools.clock, queue: queue)
     }
 
-    /// Goes on with the subscriptions of an earlier process, if there are any. A failure is logged, and the next call
-    /// tries again, because a damaged database must not keep the cache from starting.
+    /// Goes on with the subscriptions of an earlier process, if there are any, and looks for the copies of lost ones. A
+    /// failure is logged, and the next call tries again, because a damaged database must not keep the cache from
+    /// starting.
     package func start() {
         queue.async { [self] in
             do throws(SubscriptionFailure) {
                 _ = try storeIfExists()
+                reportOrphans()
             } catch {
                 tools.logger.error("the subscriptions cannot be opened", metadata: ["reason": "\(error)"])
             }
@@ -145,6 +161,7 @@ package final class SubscriptionService: @unchecked Sendable {
                 records[record.id] = record
                 lives[record.id] = RecordLife(isEnding: record.ending != nil)
             }
+            if !records.isEmpty { pacer.restarted(at: now) }
             phase = .open(store)
             // Calls then wait for the sets.
             settleSets()
@@ -219,9 +236,6 @@ package final class SubscriptionService: @unchecked Sendable {
         }
     }
 
-    /// The longest time until the wall clock is looked at again, because it may have been set.
-    private static let longestAlarm: Duration = .seconds(60)
-
     /// Begins all work that is due, and sets the timer for the next.
     private func advance() {
         guard case .open(let store) = phase else { return }
@@ -234,13 +248,7 @@ package final class SubscriptionService: @unchecked Sendable {
             guard let date = advance(set, store, at: now) else { continue }
             next = min(next ?? date, date)
         }
-        alarm += 1
-        let number = alarm
-        let pause = min(max((next ?? .distantFuture) - now, .zero) + .milliseconds(1), Self.longestAlarm)
-        queue.asyncAfter(deadline: .now() + .milliseconds(Int(pause.milliseconds))) { [weak self] in
-            guard let self, alarm == number else { return }
-            advance()
-        }
+        alarm.set(next ?? .distantFuture) { [weak self] in self?.advance() }
     }
 }
 

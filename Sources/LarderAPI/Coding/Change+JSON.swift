@@ -106,13 +106,13 @@ extension Problem {
         case .invalid(let fault): self.init(422, error.reason, pointer: fault.pointer)
         case .changeTooLarge(let limit):
             self.init(413, error.reason, extensions: [.init("limit", .number(limit))])
-        case .tooManyChanges, .tooManyBytes, .noSpace: self.init(507, error.reason)
+        case .tooManyChanges, .tooManyBytes, .state(.noSpace): self.init(507, error.reason)
         case .keyReused: self.init(422, error.reason, pointer: "/idempotencyKey")
         case .noChange: self = .notFound(error.reason)
         case .noCredential: self.init(422, error.reason, pointer: "/credential")
-        case .closed: self = .stopping
+        case .state(.closed): self = .stopping
         // An operator has to act first.
-        case .inUse, .damaged, .foreignFile, .newerFormat, .fileSystem, .database: self.init(500, error.reason)
+        case .state: self.init(500, error.reason)
         }
     }
 }

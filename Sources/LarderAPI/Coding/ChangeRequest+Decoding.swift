@@ -56,6 +56,9 @@ extension ChangeRequest {
         }
     }
 
+    /// The most bytes of an entity tag that Larder uses.
+    private static let tagLimit = 1024
+
     private static func base(_ fields: JSONFields) throws(Problem) -> Base {
         let named = try fields.string("base")
         guard let seen = fields["seen"] else {
@@ -75,7 +78,11 @@ extension ChangeRequest {
         guard let body = try ChangeBody(members, at: "/seen") else {
             throw .invalid("seen has no body; send body, text or data", pointer: "/seen")
         }
-        return .seen(body.bytes, etag: try members.string("etag"))
+        let etag = try members.string("etag")
+        guard etag?.utf8.count ?? 0 <= tagLimit else {
+            throw .invalid("etag must have at most \(tagLimit) bytes", pointer: "/seen/etag")
+        }
+        return .seen(body.bytes, etag: etag)
     }
 
     /// A name of the caller's choice, of 1 to 255 bytes.

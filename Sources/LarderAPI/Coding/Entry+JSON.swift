@@ -3,9 +3,12 @@ import Larder
 import Primitives
 
 extension Entry {
-    /// Every member is always present.
-    func json(at now: Timestamp) -> JSON {
-        .object([
+    /// Every member is always present, except `held`.
+    ///
+    /// - Parameter holders: the names of the subscriptions that hold the entry. `nil`: without `held`, because most
+    ///   answers must not wait for the disk.
+    func json(at now: Timestamp, holders: [String]? = nil) -> JSON {
+        var members: [JSON.Member] = [
             .init("key", .string(key)),
             .init("namespace", .string(namespace)),
             .init("kind", .string(kind.rawValue)),
@@ -30,7 +33,9 @@ extension Entry {
             .init("pinned", .bool(pinned)),
             .init("hits", .number(hits)),
             .init("lastAccessDate", hits > 0 ? .date(lastAccessDate) : .null),
-        ])
+        ]
+        if let holders { members.append(.init("held", .array(holders.map(JSON.string)))) }
+        return .object(members)
     }
 }
 

@@ -90,6 +90,10 @@ extension Problem {
                 extensions: [.init("originStatus", .number(status))]
                     + (retryAfter.map { [.init("retryAfter", .number($0))] } ?? []),
                 fields: retryAfter.map { [.retryAfter: String($0)] } ?? [:])
+        case .hostPaused(_, _, let retryAfter):
+            self.init(
+                503, error.description, extensions: [.init("retryAfter", .number(retryAfter))],
+                fields: [.retryAfter: String(retryAfter)])
         case .transferFailed(let code, _):
             self.init(502, error.description, extensions: Self.curlCode(code))
         case .tooLarge(let code, let limit):

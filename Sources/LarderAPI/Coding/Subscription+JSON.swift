@@ -3,7 +3,8 @@ import Primitives
 
 extension SubscriptionReport {
     /// Every member is always present, except `missing`, which lists leave out.
-    func json(showsMissing: Bool) -> JSON {
+    /// A list has neither the missing resources nor the URLs of the definitions, which may be 10,000 of each.
+    func json(isInList: Bool) -> JSON {
         var members: [JSON.Member] = [
             .init("name", .string(name)),
             .init("state", .string(state.rawValue)),
@@ -15,9 +16,9 @@ extension SubscriptionReport {
             .init("oldest", .date(oldest)),
             .init("nextRefresh", .date(nextRefresh)),
             .init("sourceProblem", sourceProblem?.json ?? .null),
-            .init("definition", definition.json),
+            .init("definition", isInList ? Self.withoutURLs(definition.json) : definition.json),
         ]
-        if showsMissing {
+        if !isInList {
             let missing = missing.map { member -> JSON in
                 [
                     "url": .string(member.url), "reason": .string(orNull: member.reason),
@@ -26,6 +27,14 @@ extension SubscriptionReport {
             }
             members.append(.init("missing", .array(missing)))
         }
+        return .object(members)
+    }
+
+    private static func withoutURLs(_ definition: JSON) -> JSON {
+        guard case .object(var members) = definition, let index = members.firstIndex(where: { $0.name == "source" }),
+            case .object(let source) = members[index].value
+        else { return definition }
+        members[index].value = .object(source.filter { $0.name != "urls" && $0.name != "capture" })
         return .object(members)
     }
 }
@@ -48,7 +57,8 @@ extension Problem {
         switch failure {
         case .noDirectory: self.init(501, failure.description)
         case .noSubscription, .noNamespace: self = .notFound(failure.description)
-        case .tooMany(let limit): self.init(507, failure.description, extensions: [.init("limit", .number(limit))])
+        case .tooMany(let limit), .tooLong(let limit):
+            self.init(507, failure.description, extensions: [.init("limit", .number(limit))])
         case .refused: self.init(403, failure.description, pointer: "/source")
         case .noCredential: self.init(422, failure.description, pointer: "/credential")
         case .conditionFailed: self = .preconditionFailed

@@ -28,11 +28,12 @@ struct EntryRoutes: Sendable {
         let (limit, cursor) = (try query.limit(), query["cursor"])
         try call.respondInTurn { () throws(Problem) in
             let page = try Problem.mapping(try head.entries.list(filter, sort: sort, limit: limit, cursor: cursor))
+            let holders = try Problem.mapping(try head.entries.holders(of: page.entries))
             let now = clock.now()
             var object = JSONObjectWriter()
             let entries = page.entries.lazy.map { entry in
                 Processor.offer()
-                return entry.json(at: now)
+                return entry.json(at: now, holders: holders[entry.key] ?? [])
             }
             object.add("entries", elements: entries)
             if let cursor = page.nextCursor { object.add("nextCursor", cursor) }
@@ -42,9 +43,10 @@ struct EntryRoutes: Sendable {
 
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        head.entries.findEntry(head.parameter("key")) { result in
-            call.take(result, Problem.init) { entry in
-                if let entry { call.respond(.json(entry.json(at: clock.now()))) } else { call.respond(Problem.noEntry) }
+        head.entries.findHeldEntry(head.parameter("key")) { result in
+            call.take(result, Problem.init) { found in
+                guard let found else { return call.respond(Problem.noEntry) }
+                call.respond(.json(found.entry.json(at: clock.now(), holders: found.holders)))
             }
         }
     }

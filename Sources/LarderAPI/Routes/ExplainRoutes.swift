@@ -64,6 +64,7 @@ struct ExplainRoutes: Sendable {
             .init("hit", .bool(forecast.reason == .fresh)),
             .init("reason", .string(forecast.reason.rawValue)),
             .init("detail", .string(forecast.detail)),
+            .init("pauseEndDate", .date(forecast.pauseEnd)),
             .init("entry", forecast.entry?.json(at: now) ?? .null),
             .init("download", forecast.download?.json(nil, at: now) ?? .null),
             .init("responses", .array(responses.map { $0.json(at: now) })),
@@ -91,8 +92,13 @@ extension DownloadForecast {
             "the entry expired at \(entry?.expiryDate.rfc3339 ?? ""); "
                 + (entry?.hasValidator == true
                     ? "a request would revalidate it with the origin" : "its body would be downloaded again")
-        case .absent: "the cache has no entry for this URL; a request would download it"
+                + pauseDetail
+        case .absent: "the cache has no entry for this URL; a request would download it" + pauseDetail
         case .refused: refusal.map { Problem($0).detail } ?? ""
         }
+    }
+
+    private var pauseDetail: String {
+        pauseEnd.map { ", but the host asked for a pause until \($0.rfc3339) and gets no request before" } ?? ""
     }
 }

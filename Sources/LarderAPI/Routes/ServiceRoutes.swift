@@ -107,6 +107,9 @@ struct ServiceRoutes: Sendable {
                 ("downloaded", metrics.downloaded.value), ("revalidated", metrics.revalidated.value),
                 ("failed", metrics.failed.value), ("cancelled", metrics.cancelled.value),
             ])
+        text.counter(
+            "larder_paused_downloads_total", "Downloads without a request, because their host had asked for a pause.",
+            metrics.paused.value)
         let origin = service.transferCounts
         text.gauge(
             "larder_downloads_running", "Running transfers from origins, of downloads and of /fetch.", origin.running)

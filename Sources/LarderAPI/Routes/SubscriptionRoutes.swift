@@ -25,10 +25,16 @@ struct SubscriptionRoutes: Sendable {
     }
 
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
-        subscriptions.list(in: head.namespace.name) { result in
-            call.take(result, Problem.init) { reports in
-                call.respond(.json(["subscriptions": .array(reports.map { $0.json(showsMissing: false) })]))
+        let query = try head.query(["limit", "cursor"])
+        let name =
+            try query.value("cursor", "the nextCursor of an earlier answer") { text in
+                SubscriptionDefinition.isName(text) || text == "." || text == ".." ? text : nil
+            } ?? ""
+        subscriptions.list(in: head.namespace.name, after: name, limit: try query.limit()) { result in
+            call.take(result, Problem.init) { page in
+                var members = [JSON.Member("subscriptions", .array(page.reports.map { $0.json(isInList: true) }))]
+                if let next = page.next { members.append(.init("nextCursor", .string(next))) }
+                call.respond(.json(.object(members)))
             }
         }
     }
@@ -36,7 +42,7 @@ struct SubscriptionRoutes: Sendable {
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
         subscriptions.find(head.parameter("name"), in: head.namespace.name) { result in
-            call.take(result, Problem.init) { call.respond(.json($0.json(showsMissing: true))) }
+            call.take(result, Problem.init) { call.respond(.json($0.json(isInList: false))) }
         }
     }
 
@@ -67,6 +73,7 @@ struct SubscriptionRoutes: Sendable {
         } catch {
             throw .invalid(error.reason, pointer: error.pointer.description)
         }
+        try refuseTokens(in: definition)
         // Only the owner of credentials may use them.
         if definition.credential != nil { try head.visitor.check(.send) }
         let condition = condition(head)
@@ -74,17 +81,28 @@ struct SubscriptionRoutes: Sendable {
             call.take(result, Problem.init) { putting in
                 call.changed("subscription \(definition.name)")
                 let place = "\(call.context.pathPrefix)/subscriptions/\(definition.name)"
-                let json = putting.report.json(showsMissing: true)
+                let json = putting.report.json(isInList: false)
                 let fields: HTTPFields = putting.isNew ? [.location: place] : [:]
                 call.respond(.json(json, status: putting.isNew ? 201 : 200, fields: fields))
             }
         }
     }
 
+    /// Refuses a definition that would send a token of Larder to an origin, and show it to other callers.
+    private func refuseTokens(in definition: SubscriptionDefinition) throws(Problem) {
+        guard !TokenCredentials.areIn(definition.source.json.text) else {
+            throw .invalid("a Larder token must not reach an origin; remove it", pointer: "/source")
+        }
+        for header in definition.headers
+        where TokenCredentials.areIn(header.name) || TokenCredentials.areIn(header.value) {
+            throw .invalid("a Larder token must not reach an origin; remove it", pointer: "/headers")
+        }
+    }
+
     private func refresh(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
         subscriptions.refresh(head.parameter("name"), in: head.namespace.name) { result in
-            call.take(result, Problem.init) { call.respond(.json($0.json(showsMissing: true), status: 202)) }
+            call.take(result, Problem.init) { call.respond(.json($0.json(isInList: false), status: 202)) }
         }
     }
 

@@ -14,9 +14,16 @@ extension APIClient {
         try HeldSubscription(try await send(APICall(["subscriptions", name])).json())
     }
 
+    /// Returns all subscriptions, without missing resources and without the URLs of their definitions.
     package func subscriptions() async throws -> [HeldSubscription] {
-        let json = try await send(APICall(["subscriptions"])).json()
-        return try (json["subscriptions"]?.arrayValue ?? []).map { try HeldSubscription($0) }
+        var (all, cursor): ([HeldSubscription], String?) = ([], nil)
+        repeat {
+            let query: APICall.Query = [("limit", String(Self.itemListLimit)), ("cursor", cursor)]
+            let part = try await send(APICall(["subscriptions"], query: query)).json()
+            all += try (part["subscriptions"]?.arrayValue ?? []).map { try HeldSubscription($0) }
+            cursor = part["nextCursor"]?.stringValue
+        } while cursor != nil
+        return all
     }
 
     /// Lists the resources that the subscription wants, a part of the list at a time.

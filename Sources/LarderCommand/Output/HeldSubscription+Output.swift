@@ -63,7 +63,7 @@ extension HeldSubscription {
         return state == "no-room" ? "\(name) has no room for a new generation, and keeps the old one" : nil
     }
 
-    /// `feed https://news.example/rss`, or the number of URLs for a list.
+    /// `feed https://news.example/rss`, or the number of URLs for a definition with URLs, which lists leave out.
     private var source: String {
         for kind in ["feed", "sitemap", "pages"] {
             if let url = definition["source"]?[kind]?.stringValue { return "\(kind) \(url)" }
@@ -72,7 +72,7 @@ extension HeldSubscription {
             guard let urls = definition["source"]?[kind]?.arrayValue else { continue }
             return "\(kind) (\(urls.count))"
         }
-        return ""
+        return definition["source"] == .object([]) ? "urls (\(wanted))" : ""
     }
 }
 

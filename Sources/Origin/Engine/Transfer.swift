@@ -101,6 +101,15 @@ final class Transfer {
     var now: Instant { resources.timer.now }
     var isFTP: Bool { url.scheme == "ftp" }
 
+    /// Lets the receiver refuse the request before it goes to the origin of the present URL.
+    func announce() throws(OriginError) {
+        do {
+            try receiver.originWillBeAsked(url.origin)
+        } catch {
+            throw OriginError(.receiver(error))
+        }
+    }
+
     func begin() {
         current = Try(phase: .connecting, parser: ResponseHeadParser(allowsHTTP2: url.scheme == "https"))
         lastProgress = now

@@ -71,6 +71,7 @@ final class TransferLoop {
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, resources: resources)
+            try transfer.announce()
             transfers[control.id] = transfer
             enqueue(transfer)
         } catch {
@@ -107,6 +108,12 @@ final class TransferLoop {
 
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
+        do throws(OriginError) {
+            // The receiver may have learned during the wait that the origin must not be asked.
+            try transfer.announce()
+        } catch {
+            return finish(transfer, .failure(error))
+        }
         let handle = idleHandles.take()
         transfer.configure(handle)
         transfer.begin()

@@ -4,6 +4,10 @@ import HTTPTypes
 /// of a transfer come one after another, on a thread that serves many transfers. They must not block, and may start and
 /// cancel transfers.
 package protocol OriginReceiver: AnyObject, Sendable {
+    /// Called before the request waits in the queue, and again each time when the request is about to be sent: after
+    /// the wait, after a redirect, and for a further try. `origin` has the scheme, host and port of the request, as
+    /// ``OriginRequest/origin``. A thrown error ends the transfer before the origin is contacted.
+    func originWillBeAsked(_ origin: String) throws
     /// Called when the head of an interim response (RFC 9110 §15.2) arrives, even if the final response is a redirect
     /// that the client follows. Not called for 100; an unexpected 101 is an error.
     func originDidAnswerInterim(_ head: OriginHead)
@@ -19,6 +23,7 @@ package protocol OriginReceiver: AnyObject, Sendable {
 }
 
 extension OriginReceiver {
+    package func originWillBeAsked(_ origin: String) throws {}
     package func originDidAnswerInterim(_ head: OriginHead) {}
     package func originDidPause() {}
 }
@@ -41,6 +46,9 @@ package struct OriginHead: Sendable {
     /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). If so, only the caller of
     /// the connection may get the response, regardless of its fields (RFC 4559 §6).
     package var authenticatesConnection = false
+
+    /// The scheme, host and port of ``effectiveURL``, as ``OriginRequest/origin``.
+    package var origin: String? { try? OriginURL(effectiveURL).origin }
 }
 
 /// The mark of the end of a body. A content coding marks its own end, which must arrive, too.

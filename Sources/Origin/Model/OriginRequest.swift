@@ -43,6 +43,9 @@ package struct OriginRequest: Sendable {
     package init(url: String) {
         self.url = url
     }
+
+    /// The scheme, host and port of ``url``, such as `https://example.com:443`; `nil` for a URL that is not valid.
+    package var origin: String? { try? OriginURL(url).origin }
 }
 
 extension OriginRequest {

@@ -1,43 +1,33 @@
 import Primitives
 
-/// Dates with elements, the earliest first; elements of one date by their number. A binary heap. Its owner checks an
-/// element when it comes out, because elements that have lost their meaning stay until then.
+/// Dates with elements, the earliest first; elements of one date by their number. Its owner checks an element when it
+/// comes out, because elements that have lost their meaning stay until then, or until ``compact(_:)``.
 struct DueQueue<Element: Sendable>: Sendable {
-    struct Item: Sendable {
+    struct Item: Comparable, Sendable {
         var due: Timestamp
         /// Breaks ties, and lets the owner recognize an item without a meaning.
         var number: Int64
         var element: Element
+
+        static func == (left: Item, right: Item) -> Bool { (left.due, left.number) == (right.due, right.number) }
+        static func < (left: Item, right: Item) -> Bool { (left.due, left.number) < (right.due, right.number) }
     }
 
-    private var heap: [Item] = []
+    private var items = Heap<Item>()
 
-    var first: Item? { heap.first }
+    var first: Item? { items.first }
+    /// The number of items, also of those without a meaning.
+    var count: Int { items.count }
 
     mutating func insert(_ element: Element, due: Timestamp, number: Int64) {
-        heap.append(Item(due: due, number: number, element: element))
-        var child = heap.count - 1
-        while child > 0, precedes(child, (child - 1) / 2) {
-            heap.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
+        items.insert(Item(due: due, number: number, element: element))
     }
 
-    mutating func removeFirst() {
-        heap.swapAt(0, heap.count - 1)
-        heap.removeLast()
-        var parent = 0
-        while true {
-            let left = 2 * parent + 1
-            guard left < heap.count else { return }
-            let child = left + 1 < heap.count && precedes(left + 1, left) ? left + 1 : left
-            guard precedes(child, parent) else { return }
-            heap.swapAt(child, parent)
-            parent = child
-        }
-    }
+    mutating func removeFirst() { items.removeFirst() }
 
-    private func precedes(_ left: Int, _ right: Int) -> Bool {
-        (heap[left].due, heap[left].number) < (heap[right].due, heap[right].number)
-    }
+    /// Whether ``compact(_:)`` is due. `count` is the most items that have a meaning.
+    func isSparse(_ count: Int) -> Bool { items.count > 2 * count + 64 }
+
+    /// Keeps certain items.
+    mutating func compact(_ isKept: (Item) -> Bool) { items.filter(isKept) }
 }

@@ -49,6 +49,9 @@ struct HostState: Sendable {
         return max(circuit.end, pause.end)
     }
 
+    /// Whether the limit of requests under way permits one more.
+    var hasPlace: Bool { flights < Self.flightLimit }
+
     /// Whether the origin wants no request now.
     func isPaused(_ now: Timestamp) -> Bool { pause.map { !$0.isOver(now) } ?? false }
 
@@ -62,7 +65,7 @@ struct HostState: Sendable {
             // The origin's wish counts from now on, because the time that has passed is unknown.
             self.pause?.end = now + pause.longest
         }
-        guard pause != nil || circuit != nil else { return flights < Self.flightLimit }
+        guard pause != nil || circuit != nil else { return hasPlace }
         return flights == 0 && (pause?.isOver(now) ?? true) && (circuit?.isOver(now) ?? true)
     }
 

@@ -12,11 +12,14 @@ struct Lane: Sendable {
         case idle
         case loading
         case looking
-        case merging(ResourceVersion)
+        /// `isStored`: as ``ReadAnswer/isStored``.
+        case merging(ResourceVersion, isStored: Bool)
         /// The row is being written. `Then` follows when it is durable.
         case committing(Then)
         case sending(SendOrder)
         case confirming
+        /// The version in the cache is older than the effect of the head, and is being removed before the head is done.
+        case removing
     }
 
     /// The continuation of a head with a row that has become durable.
@@ -53,8 +56,19 @@ struct Lane: Sendable {
 
     /// A remote version that shows the effect of the confirmed head.
     struct Shown: Equatable, Sendable {
-        var etag: String?
-        var digest: BodyDigest
+        let digest: BodyDigest
+        /// The tag of the version if the tag is a digest of its body.
+        let digestTag: Validator?
+
+        /// - Parameter body: as in ``Validator/isDigest(of:_:)``.
+        init(etag: String?, digest: BodyDigest, body: [UInt8]?) {
+            self.digest = digest
+            digestTag = etag.flatMap(Validator.init(strong:)).flatMap { $0.isDigest(of: body, digest) ? $0 : nil }
+        }
+
+        init(_ answer: ReadAnswer) {
+            self.init(etag: answer.mark.etag, digest: answer.mark.digest, body: answer.body)
+        }
     }
 
     var queue: [Slot] = []
@@ -76,10 +90,13 @@ struct Lane: Sendable {
     var unsettled: ReadMark?
     /// The looks in a row that found the body of ``unsettled`` under another tag.
     var restorations = 0
+    /// The redirects of the present look, request or read.
     var hops = 0
     var sentDigest: BodyDigest?
     var confirmedTag: Validator?
     var confirmedTicket: UInt64 = 0
+    /// The date of this process's first read after the confirmation.
+    var confirmedSince: Timestamp?
     /// The version that the cache stored while the head was busy with its row.
     var shown: Shown?
     /// Whether the credential changed while a request with the earlier one was under way.
@@ -88,7 +105,7 @@ struct Lane: Sendable {
     var head: Slot? { queue.first }
 
     /// Whether the origin may have seen the head.
-    var isSent: Bool { head.map { $0.summary.attempts > 0 || $0.summary.state != .pending } ?? false }
+    var isSent: Bool { head?.summary.isSent ?? false }
 
     /// Begins the history of another head.
     mutating func forget() {

@@ -3,23 +3,27 @@ import Primitives
 /// The answer of an origin to a GET of the outbox.
 ///
 /// A 304 never gets here: the shell replaces it by the response that it confirms. The shell stores a usable answer as
-/// the remote version in the cache before it reports the answer.
+/// the remote version in the cache before it reports the answer, if other readers may get it.
 package struct ReadAnswer: Hashable, Sendable {
     package var status: Int
     /// `nil` when the body is longer than ``OutboxLimits/changeBytes``.
     package var body: [UInt8]?
     package var mark: ReadMark
+    /// Whether the cache has the answer as the remote version.
+    package var isStored: Bool
     /// The target of a redirect as an absolute URL; `nil` without a valid `Location`.
     package var location: CanonicalURL?
     /// The time that the origin wants to be left alone, from `Retry-After` (RFC 9110 §10.2.3).
     package var retryAfter: Duration?
 
     package init(
-        status: Int, body: [UInt8]?, mark: ReadMark, location: CanonicalURL? = nil, retryAfter: Duration? = nil
+        status: Int, body: [UInt8]?, mark: ReadMark, isStored: Bool = false, location: CanonicalURL? = nil,
+        retryAfter: Duration? = nil
     ) {
         self.status = status
         self.body = body
         self.mark = mark
+        self.isStored = isStored
         self.location = location
         self.retryAfter = retryAfter
     }

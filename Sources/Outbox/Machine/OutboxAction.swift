@@ -30,7 +30,10 @@ package struct SendOrder: Hashable, Sendable {
     package let flight: Flight
     package var namespace: String
     package var method: String
+    /// The URL of the change, or that to which a redirect leads.
     package var url: String
+    /// The resource of the change.
+    package var target: ChangeTarget
     package var fields: [ChangeField]
     package var credential: String?
     package var content: SendContent
@@ -51,8 +54,13 @@ package struct ReadOrder: Hashable, Sendable {
     package let flight: Flight
     package var purpose: Purpose
     package var namespace: String
+    /// As ``SendOrder/url``.
     package var url: String
-    package var key: String
+    /// As ``SendOrder/target``.
+    package var target: ChangeTarget
+    /// The change's own fields, by which the origin may tell resources, tenants or representations apart. Empty for a
+    /// confirmation, because readers of the cache get the version of a GET without them.
+    package var fields: [ChangeField]
     package var credential: String?
 }
 
@@ -61,13 +69,23 @@ package struct MergeOrder: Hashable, Sendable {
     package let flight: Flight
     /// `nil`: the author saw no resource.
     package var base: [UInt8]?
-    package var ours: [UInt8]
+    /// `nil`: the change deletes the resource.
+    package var ours: [UInt8]?
     package var theirs: [UInt8]
     /// Whether ours wins where both sides changed a value in different ways. Then only bodies that are no JSON clash.
     package var prefersOurs = false
     /// The change's own patch; ``MergeResult/clean(body:patch:)`` needs a patch of the same form. `nil`: the request
     /// has the whole body.
     package var patch: Edit?
+}
+
+/// A version in the cache that is older than the effect of a change that ends.
+package struct RemovalOrder: Hashable, Sendable {
+    package let flight: Flight
+    package var namespace: String
+    package var target: ChangeTarget
+    /// Whether the change deletes the resource. Otherwise pinned and held versions stay, and become stale.
+    package var isDeletion: Bool
 }
 
 /// A later change was made on a body that the origin has rewritten while it stored it.
@@ -109,6 +127,8 @@ package enum OutboxAction: Hashable, Sendable {
     case wake(Timestamp?)
     /// Tell listeners the new state, which is durable.
     case publish(ChangeSummary)
+    /// Remove the version in the cache, and answer with ``OutboxEvent/versionRemoved(_:)``.
+    case removeVersion(RemovalOrder)
     /// Answer readers without this change.
     case dropFromView(ChangeSummary)
     /// Store ``Change/rewrittenBase`` in later changes with this base. A loss only leads to a needless conflict.

@@ -10,6 +10,8 @@ package struct Flight: Hashable, Sendable {
 package enum MergeResult: Hashable, Sendable {
     /// The origin's version already has every edit of ours.
     case equalsTheirs
+    /// The origin's version is the base in another form of the same value, so no rival has edited it.
+    case theirsIsBase
     /// - Parameters:
     ///   - body: theirs with the edits of ours.
     ///   - patch: the text that turns theirs into `body`, in the form of the change's patch. `nil` is allowed only for
@@ -59,6 +61,8 @@ package enum OutboxEvent: Hashable, Sendable {
     case sendFailed(Flight, SendFailure)
     /// The policy of permitted origins, or of the credential, refused the request before it was sent.
     case originRefused(Flight)
+    /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
+    case versionRemoved(Flight)
     /// The cache has stored the answer to any GET of the resource as the remote version.
     ///
     /// `ticket` is the value of ``OutboxMachine/ticket`` when the GET began.

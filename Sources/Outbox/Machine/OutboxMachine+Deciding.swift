@@ -62,7 +62,7 @@ extension OutboxMachine {
         if deciding[id] != nil { return .busy }
         guard lane.head?.id == id else { return nil }
         switch lane.phase {
-        case .sending, .committing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
+        case .sending, .committing, .removing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
         // The row that is being read would be older than the decision.
         case .loading: return .busy
         case .confirming: return .confirmed
@@ -138,7 +138,7 @@ extension OutboxMachine {
         switch result {
         case .clean(let body, _): change.draft.ours = body
         case .equalsTheirs: change.draft.ours = change.theirs?.body
-        case .clash: break
+        case .clash, .theirsIsBase: break
         }
         guard change.draft.ours?.count ?? 0 <= limits.changeBytes else { return refuse(leader, .bodyTooLarge, &turn) }
         conclude(leader, [change], &turn)
@@ -202,14 +202,16 @@ extension OutboxMachine {
         case .validatorRefused, .unreadable: change.draft.base = .blind
         case .clash:
             if let theirs = change.theirs { change.draft.base = .version(theirs) }
-        case .deleted where change.draft.edit != .delete: change.draft.base = .absent
+        case .deleted:
+            switch change.draft.edit {
+            case .replace, .mergePatch, .jsonPatch: change.draft.base = .absent
+            // A POST never has a precondition: its Idempotency-Key keeps the effect from happening twice.
+            case .delete, .post: break
+            }
         default: break
         }
         // A patch gives ours only on the earlier base.
-        if change.draft.edit.patch != nil {
-            change.draft.edit = .replace
-            change.draft.method = "PUT"
-        }
+        if change.draft.edit.patch != nil { change.draft.becomeWhole() }
         change.rewrittenBase = nil
         // A decision accepts a second effect. No GET can tell whether a change without a precondition had a first one.
         change.skipsLook = change.draft.base == .blind
@@ -234,7 +236,7 @@ extension OutboxMachine {
             guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }
             lanes[key]!.queue[place].summary = change.summary
             lanes[key]!.queue[place].due = turn.now
-            if let date = change.draft.expires { expiries.insert(change.id, due: date, number: change.id) }
+            if let date = change.draft.expires { noteExpiry(change.id, date) }
             if place == 0 { lanes[key]!.forget() }
             rearm(change.id)
         }
@@ -248,7 +250,7 @@ extension OutboxMachine {
             if case .expire = decision.kind, laneOf[id] != nil {
                 // The store failed. The next attempt comes with the pace of the longest pause's jitter.
                 let due = turn.now + Backoff.delay(failures: 6, jitter: turn.jitter) + Backoff.shortest
-                expiries.insert(id, due: due, number: id)
+                noteExpiry(id, due)
             }
         }
         guard decision.kind.isOfCaller else { return }

@@ -26,14 +26,17 @@ extension OutboxMachine {
     mutating func goOn(_ key: LaneKey, _ turn: inout Turn) {
         let change = lanes[key]!.change!
         if change.isExpired(turn.now), !change.mayBeApplied { return hold(key, change, .expired, nil, &turn) }
-        if needsLook(change, turn.now) { return look(key, change.draft.target.url, &turn) }
-        let guarding: WriteGuard =
-            switch change.draft.base {
-            case .version(let version): version.validator.map(WriteGuard.ifMatch) ?? .unguarded
-            case .absent: .ifNoneMatchAny
-            case .blind: .unguarded
-            }
-        send(key, ownContent(change), guarding, &turn)
+        if needsLook(change, turn.now) { return look(key, &turn) }
+        send(key, ownContent(change), Self.guarding(change), &turn)
+    }
+
+    /// The precondition of a request on the base.
+    private static func guarding(_ change: Change) -> WriteGuard {
+        switch (change.draft.edit, change.draft.base) {
+        case (.post, _), (_, .blind): .unguarded
+        case (_, .version(let version)): guarding(version)
+        case (_, .absent): .ifNoneMatchAny
+        }
     }
 
     private func needsLook(_ change: Change, _ now: Timestamp) -> Bool {
@@ -58,7 +61,12 @@ extension OutboxMachine {
         }
     }
 
-    mutating func look(_ key: LaneKey, _ url: String, _ turn: inout Turn) {
+    mutating func look(_ key: LaneKey, _ turn: inout Turn) {
+        lanes[key]!.hops = 0
+        look(key, at: lanes[key]!.change!.draft.target.url, &turn)
+    }
+
+    private mutating func look(_ key: LaneKey, at url: String, _ turn: inout Turn) {
         if waitsForPause(key, turn.now) { return }
         lanes[key]!.phase = .looking
         turn.actions.append(.read(readOrder(key, url, .look)))
@@ -78,8 +86,8 @@ extension OutboxMachine {
         let change = lanes[key]!.change!
         return ReadOrder(
             flight: Flight(change: change.id, number: lanes[key]!.flight), purpose: purpose,
-            namespace: change.draft.namespace, url: url, key: change.draft.target.key,
-            credential: change.draft.credential)
+            namespace: change.draft.namespace, url: url, target: change.draft.target,
+            fields: purpose == .look ? change.draft.fieldsOfLook : [], credential: change.draft.credential)
     }
 
     // MARK: - Answers of a GET
@@ -90,17 +98,21 @@ extension OutboxMachine {
         switch lanes[key]!.phase {
         case .looking: looked(key, answer, &turn)
         case .confirming: confirmationRead(key, answer, &turn)
-        case .idle, .loading, .merging, .committing, .sending: break
+        case .idle, .loading, .merging, .committing, .sending, .removing: break
         }
     }
 
     mutating func readFailed(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight) else { return }
+        let problem = ChangeProblem(.unreachable)
         switch lanes[key]!.phase {
-        case .looking, .confirming:
+        case .looking:
             noteFailure(key, &turn)
-            lookLater(key, lanes[key]!.change!, ChangeProblem(.unreachable), nil, &turn)
-        case .idle, .loading, .merging, .committing, .sending: break
+            lookLater(key, lanes[key]!.change!, problem, nil, &turn)
+        case .confirming:
+            noteFailure(key, &turn)
+            confirmLater(key, lanes[key]!.change!, problem, nil, &turn)
+        case .idle, .loading, .merging, .committing, .sending, .removing: break
         }
     }
 
@@ -111,7 +123,7 @@ extension OutboxMachine {
         case .absent: sawAbsence(key, change, &turn)
         case .credential: block(key, change, answer.status, &turn)
         case .redirect:
-            if let url = nextHop(key, answer.location) { return look(key, url, &turn) }
+            if let url = nextHop(key, answer.location) { return look(key, at: url, &turn) }
             hold(key, change, unreadableState(change), ChangeProblem(.redirected, status: answer.status), &turn)
         case .later:
             let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
@@ -126,7 +138,7 @@ extension OutboxMachine {
     private mutating func lookLater(
         _ key: LaneKey, _ change: Change, _ problem: ChangeProblem, _ retryAfter: Duration?, _ turn: inout Turn
     ) {
-        if change.state != .confirmed, change.isExpired(turn.now) {
+        if change.isExpired(turn.now) {
             return hold(key, change, .expired, problem, &turn)
         }
         retryLater(key, change, problem, retryAfter, &turn)
@@ -136,7 +148,7 @@ extension OutboxMachine {
     private func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
 
     private mutating func sawAbsence(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
-        if change.draft.edit == .delete { return finish(key, change, &turn) }
+        if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
         if isContradiction(key, .absent) { return clash(key, change, nil, .validatorRefused, &turn) }
         switch change.draft.base {
         case .absent: send(key, ownContent(change), .ifNoneMatchAny, &turn)
@@ -147,18 +159,17 @@ extension OutboxMachine {
 
     private mutating func sawVersion(_ key: LaneKey, _ change: Change, _ answer: ReadAnswer, _ turn: inout Turn) {
         let digest = answer.mark.digest
-        if let ours = change.draft.ours, BodyDigest(of: ours) == digest { return finish(key, change, &turn) }
+        if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
+            return sawEffect(key, change, isStored: answer.isStored, &turn)
+        }
         let soundness = Soundness(
-            of: answer.mark, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
+            of: answer.mark, body: answer.body, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
         var version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
         switch soundness {
         case .sound(let validator): version.validator = validator
         case .missing: break
         case .unsettled:
-            let first = lanes[key]!.unsettled
-            let isSame = first?.digest == digest && first?.etag == answer.mark.etag
-            lanes[key]!.unsettled = isSame ? first : answer.mark
-            if !isSame { lanes[key]!.restorations = first?.digest == digest ? lanes[key]!.restorations + 1 : 0 }
+            noteUnsettled(key, answer.mark)
             return idle(key, until: turn.now + Soundness.settling, turn.now)
         }
         lanes[key]!.unsettled = nil
@@ -169,20 +180,29 @@ extension OutboxMachine {
         if change.isBase(digest), !mergesRewriting {
             return send(key, ownContent(change), Self.guarding(version), &turn)
         }
-        // Without its body, a version cannot be merged. A digest of an absent base needs none.
+        // Without its body, a version cannot be merged or compared. A digest of an absent base needs none.
         let base = change.draft.base.version
-        guard change.draft.edit != .delete, let ours = change.draft.ours, let theirs = version.body,
-            base == nil || base?.body != nil
-        else { return clash(key, change, version, .clash, &turn) }
+        guard let theirs = version.body, base == nil || base?.body != nil else {
+            return clash(key, change, version, .clash, &turn)
+        }
         // A rewriting is no edit of a rival, so no person has to decide where it clashes.
         let prefersOurs = mergesRewriting || change.draft.onConflict == .ours
-        lanes[key]!.phase = .merging(version)
+        lanes[key]!.phase = .merging(version, isStored: answer.isStored)
         turn.actions.append(
             .merge(
                 MergeOrder(
-                    flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body, ours: ours,
-                    theirs: theirs, prefersOurs: prefersOurs,
+                    flight: Flight(change: change.id, number: lanes[key]!.flight), base: base?.body,
+                    ours: change.draft.ours, theirs: theirs, prefersOurs: prefersOurs,
                     patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
+    }
+
+    private mutating func noteUnsettled(_ key: LaneKey, _ mark: ReadMark) {
+        let first = lanes[key]!.unsettled
+        let isSame = first?.digest == mark.digest && first?.etag == mark.etag
+        if !isSame { lanes[key]!.restorations = first?.digest == mark.digest ? lanes[key]!.restorations + 1 : 0 }
+        // A read with a later date than this one tells that the clock has gone back, so the time begins again.
+        if let first, isSame, first.received <= mark.received { return }
+        lanes[key]!.unsettled = mark
     }
 
     /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state
@@ -199,12 +219,13 @@ extension OutboxMachine {
     // MARK: - Merges
 
     mutating func merged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
-        guard let key = lane(of: flight), case .merging(let version) = lanes[key]!.phase else {
+        guard let key = lane(of: flight), case .merging(let version, let isStored) = lanes[key]!.phase else {
             return decisionMerged(flight, result, &turn)
         }
         let change = lanes[key]!.change!
         switch result {
-        case .equalsTheirs: finish(key, change, &turn)
+        case .equalsTheirs: sawEffect(key, change, isStored: isStored, &turn)
+        case .theirsIsBase: send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash where change.mergesRewriting(version.digest):
             send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash: clash(key, change, version, .clash, &turn)
@@ -252,9 +273,5 @@ extension OutboxMachine {
         change.problem = problem
         change.nextAttempt = nil
         commit(key, change, then: .rest, &turn)
-    }
-
-    mutating func finish(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
-        hold(key, change, .done, nil, &turn)
     }
 }

@@ -18,7 +18,7 @@ extension OutboxMachine {
         lanes[key, default: Lane()].queue.insert(slot, at: place)
         addHost(summary.target.origin)
         hosts[summary.target.origin]!.changes += 1
-        if let date = summary.expires { expiries.insert(summary.id, due: date, number: summary.id) }
+        if let date = summary.expires { noteExpiry(summary.id, date) }
         if place == 0 {
             lanes[key]!.forget()
             arm(key)
@@ -32,7 +32,14 @@ extension OutboxMachine {
         // finds out whether the credential is good by now.
         if summary.state == .blocked, summary.credential != nil { summary.state = .pending }
         add(summary, &turn)
-        if summary.state == .confirmed, let key = laneOf[summary.id] { confirmed.insert(key) }
+        guard let key = laneOf[summary.id] else { return }
+        if summary.state == .confirmed { confirmed.insert(key) }
+        // The outcome is unknown from now on, also while the origin wants no requests, so that callers can decide. The
+        // change had a place at the host in the last process.
+        let origin = summary.target.origin
+        if summary.state == .sending, lanes[key]!.head?.id == summary.id, hosts[origin]!.hasPlace {
+            start(key, origin, &turn)
+        }
     }
 
     /// Takes a pause that an earlier process has noted.
@@ -60,7 +67,22 @@ extension OutboxMachine {
     /// Puts the head of an idle lane into the queue of its host.
     mutating func arm(_ key: LaneKey) {
         guard let head = lanes[key]?.head, isStartable(head) else { return }
-        hosts[head.summary.target.origin]?.waiting.insert(key, due: head.due, number: head.id)
+        let origin = head.summary.target.origin
+        hosts[origin]?.waiting.insert(key, due: head.due, number: head.id)
+        guard let host = hosts[origin], host.waiting.isSparse(host.changes) else { return }
+        var waiting = host.waiting
+        var kept: Set<LaneKey> = []
+        waiting.compact { isCurrent($0) && kept.insert($0.element).inserted }
+        hosts[origin]!.waiting = waiting
+    }
+
+    /// Puts a change into the queue of expiries.
+    mutating func noteExpiry(_ id: Change.ID, _ date: Timestamp) {
+        expiries.insert(id, due: date, number: id)
+        guard expiries.isSparse(laneOf.count) else { return }
+        let known = laneOf
+        var kept: [Change.ID: Set<Timestamp>] = [:]
+        expiries.compact { known[$0.element] != nil && kept[$0.element, default: []].insert($0.due).inserted }
     }
 
     private func isStartable(_ slot: Lane.Slot) -> Bool {
@@ -104,7 +126,6 @@ extension OutboxMachine {
         lastFlight += 1
         lanes[key]!.flight = lastFlight
         lanes[key]!.phase = .loading
-        lanes[key]!.hops = 0
         lanes[key]!.hasNewCredential = false
         turn.actions.append(.load(lanes[key]!.head!.id))
     }
@@ -117,7 +138,7 @@ extension OutboxMachine {
             if let date = host.notBefore {
                 // A probe's end is an event.
                 if host.flights == 0 { dates.append(max(item.due, date)) }
-            } else if host.flights < HostState.flightLimit {
+            } else if host.hasPlace {
                 dates.append(item.due)
             }
         }
@@ -136,7 +157,7 @@ extension OutboxMachine {
         lanes[key]!.change = nil
         // The date of expiry may have passed during the flight, or passes before the next one.
         if let date = head.summary.expires, date <= due, !lanes[key]!.queue[0].looksBeforeExpiry {
-            expiries.insert(head.id, due: date, number: head.id)
+            noteExpiry(head.id, date)
         }
         arm(key)
     }
@@ -207,7 +228,7 @@ extension OutboxMachine {
             lanes[key]!.phase = .sending(order)
             turn.actions.append(.send(order))
         case .goOn: goOn(key, &turn)
-        case .look: look(key, change.draft.target.url, &turn)
+        case .look: look(key, &turn)
         case .confirm: confirm(key, &turn)
         case .rest:
             // The new credential has come too late for ``block(_:_:_:_:)``, and the store may have set the row to

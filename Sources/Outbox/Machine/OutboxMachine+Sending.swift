@@ -6,6 +6,7 @@ extension OutboxMachine {
         var change = lanes[key]!.change!
         if change.isExpired(turn.now) { return hold(key, change, .expired, nil, &turn) }
         if waitsForPause(key, turn.now) { return }
+        lanes[key]!.hops = 0
         let isPost = change.draft.edit == .post
         change.state = .sending
         change.attempts += 1
@@ -14,8 +15,8 @@ extension OutboxMachine {
         if case .body(let body) = content { lanes[key]!.sentDigest = BodyDigest(of: body) }
         let order = SendOrder(
             flight: Flight(change: change.id, number: lanes[key]!.flight), namespace: change.draft.namespace,
-            method: change.draft.method, url: change.draft.target.url, fields: change.draft.fields,
-            credential: change.draft.credential, content: content, guarding: guarding,
+            method: change.draft.method, url: change.draft.target.url, target: change.draft.target,
+            fields: change.draft.fields, credential: change.draft.credential, content: content, guarding: guarding,
             // A precondition already keeps the effect from happening twice.
             idempotencyKey: guarding == .unguarded ? change.originKey(for: content.bytes) : nil)
         commit(key, change, then: .send(order), &turn)
@@ -38,8 +39,8 @@ extension OutboxMachine {
             change.attempts -= 1
             hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
         case .looking: hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
-        case .confirming: finish(key, change, &turn)
-        case .idle, .loading, .merging, .committing: break
+        case .confirming: finish(key, change, isShown: false, &turn)
+        case .idle, .loading, .merging, .committing, .removing: break
         }
     }
 
@@ -60,7 +61,8 @@ extension OutboxMachine {
             change.attempts -= 1
             block(key, change, answer.status, &turn)
         case .gone:
-            if change.draft.edit == .delete { return finish(key, change, &turn) }
+            // The shell has removed the version before it reported the answer.
+            if change.draft.edit == .delete { return finish(key, change, isShown: true, &turn) }
             clash(key, change, nil, .deleted, &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else {
@@ -78,13 +80,21 @@ extension OutboxMachine {
 
     private mutating func applied(_ key: LaneKey, _ change: Change, _ answer: SendAnswer, _ turn: inout Turn) {
         var change = change
-        change.state = .confirmed
         change.problem = nil
         change.mayBeApplied = false
+        // No GET shows the effect of a POST.
+        if change.draft.edit == .post { return finish(key, change, isShown: true, &turn) }
+        confirmed(key, change, answer.etag.flatMap(Validator.init(strong:)), &turn)
+    }
+
+    /// - Parameter tag: the tag of the version that the request has made; `nil`: unknown.
+    mutating func confirmed(_ key: LaneKey, _ change: Change, _ tag: Validator?, _ turn: inout Turn) {
+        var change = change
+        change.state = .confirmed
         ticket += 1
         lanes[key]!.failures = 0
         lanes[key]!.confirmedTicket = ticket
-        lanes[key]!.confirmedTag = answer.etag.flatMap(Validator.init(strong:))
+        lanes[key]!.confirmedTag = tag
         commit(key, change, then: .confirm, &turn)
     }
 
@@ -130,73 +140,6 @@ extension OutboxMachine {
         retryLater(key, change, change.problem, retryAfter, &turn)
     }
 
-    // MARK: - The read after a confirmation
-
-    mutating func confirm(_ key: LaneKey, _ turn: inout Turn) {
-        if let shown = lanes[key]!.shown { return finishConfirmed(key, lanes[key]!.change!, shown, &turn) }
-        if waitsForPause(key, turn.now) { return }
-        lanes[key]!.phase = .confirming
-        lanes[key]!.hops = 0
-        turn.actions.append(.read(readOrder(key, lanes[key]!.change!.draft.target.url, .confirmation)))
-    }
-
-    mutating func confirmationRead(_ key: LaneKey, _ answer: ReadAnswer, _ turn: inout Turn) {
-        let change = lanes[key]!.change!
-        switch ReadMeaning(status: answer.status) {
-        case .later:
-            let kind: ChangeProblem.Kind = answer.status == 429 ? .throttled : .unreachable
-            retryLater(key, change, ChangeProblem(kind, status: answer.status), answer.retryAfter, &turn)
-        case .present:
-            finishConfirmed(key, change, Lane.Shown(etag: answer.mark.etag, digest: answer.mark.digest), &turn)
-        case .redirect:
-            guard let url = nextHop(key, answer.location) else { return finish(key, change, &turn) }
-            turn.actions.append(.read(readOrder(key, url, .confirmation)))
-        // No later GET would show more.
-        case .absent, .credential, .unreadable: finish(key, change, &turn)
-        }
-    }
-
-    mutating func stored(
-        _ namespace: String, _ key: String, _ ticket: UInt64, _ etag: String?, _ digest: BodyDigest,
-        _ turn: inout Turn
-    ) {
-        for lane in confirmed where lane.namespace == namespace {
-            guard let head = lanes[lane]?.head, head.summary.target.key == key, ticket >= lanes[lane]!.confirmedTicket
-            else { continue }
-            let shown = Lane.Shown(etag: etag, digest: digest)
-            switch lanes[lane]!.phase {
-            case .confirming:
-                if let change = lanes[lane]!.change { finishConfirmed(lane, change, shown, &turn) }
-            // The head waits for its next read, which may be a day away, and needs it no more.
-            case .idle: decide(.finish(shown), [head.id], &turn)
-            case .loading, .committing: lanes[lane]!.shown = shown
-            case .looking, .merging, .sending: break
-            }
-        }
-    }
-
-    private mutating func finishConfirmed(
-        _ key: LaneKey, _ change: Change, _ shown: Lane.Shown, _ turn: inout Turn
-    ) {
-        noteRewrite(key, change, shown, &turn)
-        finish(key, change, &turn)
-    }
-
-    /// A tag that is a digest names only the version that the request has made. If the body of this version differs
-    /// from the sent body, then the origin has rewritten it, and the authors of later changes have seen ours. Any other
-    /// tag can also name a rival's version of the same second.
-    func noteRewrite(_ key: LaneKey, _ change: Change, _ shown: Lane.Shown, _ turn: inout Turn) {
-        guard let ours = change.draft.ours.map(BodyDigest.init(of:)), let lane = lanes[key], lane.sentDigest == ours,
-            ours != shown.digest, change.draft.edit != .post, let tag = lane.confirmedTag, tag.isDigest,
-            tag.etag == shown.etag
-        else { return }
-        turn.actions.append(
-            .noteRewrite(
-                RewriteNote(
-                    namespace: key.namespace, key: change.draft.target.key, after: change.id, sent: ours,
-                    stored: shown.digest)))
-    }
-
     // MARK: - Credentials and redirects
 
     mutating func block(_ key: LaneKey, _ change: Change, _ status: Int, _ turn: inout Turn) {
@@ -224,8 +167,12 @@ extension OutboxMachine {
                     lanes[key]!.queue[place].due = turn.now
                 }
             }
-            guard lane.head?.summary.credential == name else { continue }
-            if case .idle = lane.phase { arm(key) } else { lanes[key]!.hasNewCredential = true }
+            guard let head = lane.head, head.summary.credential == name else { continue }
+            guard case .idle = lane.phase else {
+                lanes[key]!.hasNewCredential = true
+                continue
+            }
+            if head.summary.state == .blocked { arm(key) }
         }
     }
 

@@ -32,6 +32,11 @@ package struct OutboxMachine: Sendable {
     static let hopLimit = 5
     /// The refusals in a row that lead to a look at once. Later looks wait.
     static let promptRefusals = 2
+    /// The time after the first read of a confirmed change from which a failing read is the last. Until then, readers
+    /// see the change. The origin may be away for a night.
+    static let patience: Duration = .seconds(86_400)
+    /// As ``patience``, for a change that others wait for: about ten reads.
+    static let patienceOfLane: Duration = .seconds(600)
 
     var limits: OutboxLimits
     var lanes: [LaneKey: Lane] = [:]
@@ -74,7 +79,8 @@ package struct OutboxMachine: Sendable {
             // Past events with dates in the future show that the clock has gone back. Then no row tells the rest of its
             // pause.
             let isBehind = pauses.contains { $0.start > now } || summaries.contains { $0.created > now }
-            for var summary in summaries.sorted(by: { $0.id < $1.id }) {
+            // A change that has been sent stays the first of its lane, also if an earlier one was reported later.
+            for var summary in summaries.sorted(by: { ($0.isSent ? 0 : 1, $0.id) < ($1.isSent ? 0 : 1, $1.id) }) {
                 if isBehind { summary.nextAttempt = nil }
                 restore(summary, &turn)
             }
@@ -95,6 +101,7 @@ package struct OutboxMachine: Sendable {
         case .sendAnswered(let flight, let answer): sendAnswered(flight, answer, &turn)
         case .sendFailed(let flight, let failure): sendFailed(flight, failure, &turn)
         case .originRefused(let flight): originRefused(flight, &turn)
+        case .versionRemoved(let flight): versionRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
             stored(namespace, key, ticket, etag, digest, &turn)
         case .credentialChanged(let namespace, let name): credentialChanged(namespace, name, &turn)

@@ -31,15 +31,14 @@ extension Change {
             throw .invalid(.squash("expected the changes in the order of their lane"))
         }
         var survivor = last
-        survivor.draft.base = first.draft.base
+        (survivor.draft.base, survivor.draft.baseType) = (first.draft.base, first.draft.baseType)
         survivor.rewrittenBase = first.rewrittenBase
         if last.draft.edit == .delete {
             guard first.draft.base != .absent else {
                 throw .invalid(.squash("the resource is created and deleted again; cancel the changes"))
             }
         } else {
-            survivor.draft.edit = .replace
-            survivor.draft.method = "PUT"
+            survivor.draft.becomeWhole()
         }
         let cancelled = changes.dropLast().map { change in
             var change = change
@@ -65,6 +64,10 @@ extension Change {
         revert.expires = nil
         revert.edit = .replace
         revert.method = "PUT"
+        // The fields of the content describe ours, which is the base of the revert.
+        let type = draft.baseType ?? draft.contentType
+        revert.fields.removeAll { $0.isAboutContent }
+        revert.baseType = draft.contentType
         switch (draft.edit, draft.base) {
         case (.post, _): throw .invalid(.revert("it is a POST"))
         case (_, .blind): throw .invalid(.revert("it has no base"))
@@ -81,6 +84,7 @@ extension Change {
             revert.base = .version(ResourceVersion(body: draft.ours ?? [], validator: nil))
             revert.ours = version.body
         }
+        if revert.edit != .delete { revert.setContentType(type) }
         guard revert.edit == .delete || revert.ours != nil else { throw .invalid(.revert("its base was not kept")) }
         return revert
     }

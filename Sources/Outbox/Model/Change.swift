@@ -52,7 +52,7 @@ package struct Change: Hashable, Sendable, Identifiable {
     package func isExpired(_ now: Timestamp) -> Bool { draft.expires.map { $0 <= now } ?? false }
 
     /// The bytes that the change takes in the store, without a row's fixed part.
-    package var byteCount: Int { draft.byteCount + (theirs?.body?.count ?? 0) }
+    package var byteCount: Int { draft.byteCount + (theirs?.byteCount ?? 0) }
 
     /// The `Idempotency-Key` of a request with `content`; `nil` without a declared key.
     package func originKey(for content: [UInt8]?) -> String? {
@@ -92,4 +92,7 @@ package struct ChangeSummary: Hashable, Sendable, Identifiable {
     package var mayBeApplied: Bool
     package var isUnguarded: Bool
     package var byteCount: Int
+
+    /// Whether the origin may have seen the change.
+    var isSent: Bool { attempts > 0 || state != .pending }
 }

@@ -46,6 +46,8 @@ package struct ChangeDraft: Hashable, Sendable {
     /// `nil` for a DELETE.
     package var ours: [UInt8]?
     package var base: Base
+    /// The media type of the base's body; `nil`: unknown, or the author saw no resource.
+    package var baseType: String?
     package var onConflict = ConflictPolicy.merge
     package var onUncertain = UncertaintyPolicy.hold
     /// The date after which the change is not sent; `nil`: the outbox never gives up.
@@ -68,14 +70,18 @@ package struct ChangeDraft: Hashable, Sendable {
         self.base = base
     }
 
+    /// The fields of a GET that compares the resource with the base.
+    package var fieldsOfLook: [ChangeField] { fields.filter { !$0.isAboutRequest } }
+
     /// The name of the lane in which the change keeps its order.
     package var laneName: String { lane ?? target.canonicalURL }
 
     /// The bytes that the change takes in the store, without a row's fixed part.
     package var byteCount: Int {
         let fieldBytes = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-        return target.url.utf8.count + target.canonicalURL.utf8.count + fieldBytes + (ours?.count ?? 0)
-            + (edit.patch?.count ?? 0) + (base.version?.body?.count ?? 0)
+        let texts = [target.url, target.canonicalURL, lane, callerKey?.text, baseType]
+        let textBytes = texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        return textBytes + fieldBytes + (ours?.count ?? 0) + (edit.patch?.count ?? 0) + (base.version?.byteCount ?? 0)
     }
 
     /// Throws ``OutboxError/invalid(_:)`` and ``OutboxError/changeTooLarge(limit:)``.
@@ -124,6 +130,18 @@ extension ChangeField {
     fileprivate var isReserved: Bool {
         let name = name.lowercased()
         return name.hasPrefix("if-") || Self.reserved.contains(name)
+    }
+
+    /// The fields that change the request itself: preferences (RFC 7240), and other methods, by which a GET could have
+    /// an effect.
+    private static let requestFields: Set<String> = [
+        "prefer", "x-http-method", "x-http-method-override", "x-method-override",
+    ]
+
+    /// Whether the field describes the request of the change or its content, and not the resource.
+    fileprivate var isAboutRequest: Bool {
+        let name = name.lowercased()
+        return isAboutContent || name.hasPrefix("if-") || Self.requestFields.contains(name)
     }
 
     /// A token (RFC 9110 §5.6.2), and a value without control characters except the tab.

@@ -10,7 +10,8 @@ package enum ChangeState: String, Hashable, Sendable, CaseIterable {
     case sending
     /// The origin has confirmed the effect. A GET that begins now shows it.
     case confirmed
-    /// The effect is part of the remote body that readers see.
+    /// The effect is part of the remote body that readers see, or no GET shows it: the change is a POST, or all reads
+    /// after the confirmation have failed for some time.
     case done
     /// The effect may have happened, and no GET can tell.
     case uncertain

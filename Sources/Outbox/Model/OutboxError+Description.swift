@@ -1,4 +1,4 @@
-import Foundation
+import StateDatabase
 
 extension OutboxError: CustomStringConvertible {
     package var description: String {
@@ -14,22 +14,9 @@ extension OutboxError: CustomStringConvertible {
             "the idempotency key belongs to change \(id), which has another payload; use a new key for another change"
         case .noChange(let id): "there is no change \(id); it never existed, or it ended and was removed"
         case .noCredential(let name): "there is no credential \"\(name)\"; store it first"
-        case .noSpace: "the disk is full, and the change was not kept; free some space and send the change again"
-        case .inUse(let path): "\(path) is in use by another process; stop that process, or use another directory"
-        case .damaged(let path, let reason):
-            """
-            the outbox \(path) is damaged (\(reason)) and was left as it is, because it holds unsent changes. \
-            Restore it from a backup, or move it and \(path)-wal elsewhere and start again; \
-            "sqlite3 FILE .recover" reads the changes that are left
-            """
-        case .foreignFile(let path):
-            "\(path) is a database of another program and was not changed; use another directory"
-        case .newerFormat(let path, let found, let supported):
-            "the outbox \(path) has format \(found), but this program supports formats to \(supported); update it"
-        case .fileSystem(let operation, let path, let errno):
-            "\(operation) \(path): \(String(cString: strerror(errno)))"
-        case .closed: "the outbox is closed"
-        case .database(let code, let message): "SQLite error \(code): \(message)"
+        case .state(.noSpace):
+            "the disk is full, and the change was not kept; free some space and send the change again"
+        case .state(let error): "\(error)"
         }
     }
 }

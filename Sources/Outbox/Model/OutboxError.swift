@@ -1,3 +1,5 @@
+import StateDatabase
+
 /// An error of the outbox. No case knows HTTP statuses of the API.
 package enum OutboxError: Error, Hashable, Sendable {
     case invalid(DraftFault)
@@ -8,17 +10,12 @@ package enum OutboxError: Error, Hashable, Sendable {
     case keyReused(change: Change.ID)
     case noChange(Change.ID)
     case noCredential(String)
-    /// The disk is full. The store has not kept any part of the transaction.
-    case noSpace
-    /// Another process, or another store of this process, has the file open.
-    case inUse(path: String)
-    case damaged(path: String, reason: String)
-    case foreignFile(path: String)
-    case newerFormat(path: String, found: Int, supported: Int)
-    case fileSystem(operation: String, path: String, errno: Int32)
-    case closed
-    /// SQLite's extended result code and its message.
-    case database(code: Int32, message: String)
+    /// The database cannot be opened, or has not kept any part of the transaction.
+    case state(StateError)
+
+    init(_ error: any Error) {
+        self = error as? OutboxError ?? .state(StateError(error))
+    }
 }
 
 /// The reason why a draft is not a valid change.

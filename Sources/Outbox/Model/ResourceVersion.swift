@@ -17,6 +17,9 @@ package struct ResourceVersion: Hashable, Sendable {
         self.digest = digest
         self.validator = validator
     }
+
+    /// The bytes that the version takes in the store, without the digest.
+    var byteCount: Int { (body?.count ?? 0) + (validator?.etag.utf8.count ?? 0) }
 }
 
 /// The version that the author of a change saw.

@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import Primitives
 
 /// A strong entity tag (RFC 9110 §8.8.3) that is safe in `If-Match`.
@@ -6,13 +8,18 @@ import Primitives
 /// within one second share a tag, and the tag of a read body can belong to a newer version. ``Soundness`` decides
 /// whether a tag has outlived this second.
 package struct Validator: Hashable, Sendable {
+    /// The most bytes of a tag. A tag names a version, and a longer one would bypass the limits of changes.
+    package static let byteLimit = 1024
+
     /// The field value, with its quotes.
     package let etag: String
 
-    /// `nil` for a weak tag (`W/"…"`), and for a text that is not an entity tag.
+    /// `nil` for a weak tag (`W/"…"`), for a text that is not an entity tag, and beyond ``byteLimit``.
     package init?(strong etag: String) {
         let bytes = Array(etag.utf8)
-        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
+        guard (2...Self.byteLimit).contains(bytes.count), bytes.first == UInt8(ascii: "\""),
+            bytes.last == UInt8(ascii: "\"")
+        else { return nil }
         // etagc (RFC 9110 §8.8.3): every visible character except the quote, and bytes above ASCII.
         guard bytes[1..<bytes.count - 1].allSatisfy({ $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80 }) else {
             return nil
@@ -20,12 +27,44 @@ package struct Validator: Hashable, Sendable {
         self.etag = etag
     }
 
-    /// Whether the tag looks like a digest of the content, with at least 128 bits in hexadecimal, as those of Radicale
-    /// and Xandikos. Two versions never share such a tag, not even within one second.
-    package var isDigest: Bool {
-        let digits = etag.utf8.dropFirst().dropLast()
-        return digits.count >= 32
-            && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
+    /// Whether the tag is a digest of a body: MD5, SHA-1, SHA-256 (as those of Radicale) or the name of a Git blob (as
+    /// those of Xandikos), in hexadecimal or base64. Two versions never share such a tag, not even within one second.
+    ///
+    /// The form of a tag does not tell: SabreDAV writes the SHA-1 of a modification time in seconds, and Starlette the
+    /// MD5 of one.
+    ///
+    /// - Parameters:
+    ///   - body: `nil`: the body is too long, or not at hand. Then only a SHA-256 is recognized.
+    ///   - digest: the digest of the body.
+    package func isDigest(of body: [UInt8]?, _ digest: BodyDigest) -> Bool {
+        guard let stated = digestBytes else { return false }
+        switch stated.count {
+        case Insecure.MD5.byteCount: return body.map { Insecure.MD5.hash(data: $0) == stated } ?? false
+        case Insecure.SHA1.byteCount:
+            guard let body else { return false }
+            var blob = Insecure.SHA1()
+            blob.update(data: Array("blob \(body.count)\0".utf8))
+            blob.update(data: body)
+            return Insecure.SHA1.hash(data: body) == stated || blob.finalize() == stated
+        default: return digest.bytes == Array(stated)
+        }
+    }
+
+    /// The bytes of a tag with the length of a digest; `nil` for another tag.
+    private var digestBytes: Data? {
+        let text = String(etag.dropFirst().dropLast())
+        let counts = [Insecure.MD5.byteCount, Insecure.SHA1.byteCount, SHA256.byteCount]
+        if counts.contains(text.utf8.count / 2), text.utf8.count.isMultiple(of: 2) {
+            let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+            guard digits.count == text.utf8.count else { return nil }
+            return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+        }
+        // RFC 4648 §4 or §5, with or without padding.
+        guard text.utf8.count <= 44 else { return nil }
+        let plain = text.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: plain + padding), counts.contains(bytes.count) else { return nil }
+        return bytes
     }
 }
 
@@ -61,6 +100,9 @@ package enum Soundness: Hashable, Sendable {
 
     /// The least distance between `Last-Modified` and `Date` of a settled version.
     package static let resolution: Duration = .seconds(2)
+    /// As ``resolution``, for a weak tag. Some servers decide that a tag is weak before they write `Date`, and both
+    /// dates are cut to seconds. So a tag that is weak only within the first second can look two seconds old.
+    package static let weakResolution: Duration = .seconds(4)
     /// The most reads in a row that take a body with another tag and another `Last-Modified` for a new version. Later
     /// ones take tag and date for those of the answer.
     package static let restorationLimit = 3
@@ -69,16 +111,18 @@ package enum Soundness: Hashable, Sendable {
 
     /// - Parameter earlier: an earlier read of the resource by this process. The same digest at least ``resolution``
     ///   earlier proves that the version is settled, also at an origin with a `Last-Modified` that is always the
-    ///   present. A tag that is a digest needs no proof.
+    ///   present. A tag that is a digest of the body needs no proof.
+    /// - Parameter body: as in ``Validator/isDigest(of:_:)``.
     /// - Parameter restorations: the number of reads in a row, up to `earlier`, that found the body of the read before
     ///   under another tag.
-    package init(of mark: ReadMark, after earlier: ReadMark? = nil, restorations: Int = 0) {
+    package init(of mark: ReadMark, body: [UInt8]?, after earlier: ReadMark? = nil, restorations: Int = 0) {
         let validator = mark.etag.flatMap(Validator.init(strong:))
-        if let validator, validator.isDigest {
+        if let validator, validator.isDigest(of: body, mark.digest) {
             self = .sound(validator)
             return
         }
-        if let modified = mark.lastModified, (mark.date ?? mark.received) - modified < Self.resolution {
+        let distance = validator == nil && mark.etag != nil ? Self.weakResolution : Self.resolution
+        if let modified = mark.lastModified, (mark.date ?? mark.received) - modified < distance {
             guard let earlier, earlier.digest == mark.digest, mark.received - earlier.received >= Self.resolution else {
                 self = .unsettled
                 return

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Primitives
+import StateDatabase
 
 /// The columns of `changes`, and the rows of `bodies`, of one change.
 struct ChangeRow {
@@ -17,7 +18,7 @@ struct ChangeRow {
             ("namespace", draft.namespace), ("caller", draft.caller), ("lane", draft.lane), ("method", draft.method),
             ("url", draft.target.url), ("canonicalURL", draft.target.canonicalURL), ("key", draft.target.key),
             ("origin", draft.target.origin), ("fields", text(of: draft.fields)), ("edit", name(of: draft.edit)),
-            ("base", base), ("baseTag", version?.validator?.etag),
+            ("base", base), ("baseType", draft.baseType), ("baseTag", version?.validator?.etag),
             ("baseDigest", version.map { Data($0.digest.bytes) }),
             ("oursDigest", draft.ours.map { Data(BodyDigest(of: $0).bytes) }),
             ("theirsTag", change.theirs?.validator?.etag),
@@ -70,6 +71,7 @@ struct ChangeRow {
             edit: edit, ours: bodies["ours"], base: base)
         draft.lane = row["lane"]
         draft.fields = try fields(row["fields"])
+        draft.baseType = row["baseType"]
         draft.onConflict = onConflict
         draft.onUncertain = onUncertain
         draft.expires = summary.expires
@@ -88,6 +90,12 @@ struct ChangeRow {
         change.rewrittenBase = (row["rewrittenBase"] as Data?).flatMap { BodyDigest(bytes: Array($0)) }
         return change
     }
+
+    /// The columns of a summary. The others, such as the fields, may be long.
+    static let summaryColumns = """
+        id, namespace, lane, method, url, canonicalURL, key, origin, credential, state, attempts, problem,
+        problemStatus, created, nextAttempt, expires, mayBeApplied, isUnguarded, byteCount
+        """
 
     static func summary(_ row: Row) throws -> ChangeSummary {
         guard let state = ChangeState(rawValue: row["state"]) else { throw unreadable("state") }
@@ -119,7 +127,7 @@ struct ChangeRow {
         return digest
     }
 
-    private static func unreadable(_ column: String) -> OutboxError {
+    private static func unreadable(_ column: String) -> StateError {
         .database(code: ResultCode.SQLITE_CORRUPT.rawValue, message: "a change has an unknown value of \(column)")
     }
 

@@ -1,4 +1,4 @@
-import GRDB
+import StateDatabase
 
 /// The tables of `outbox.sqlite`.
 ///
@@ -16,38 +16,11 @@ import GRDB
 /// The indexes: `changesByState` for the limits, listings and metrics of a namespace; `changesByKey` for the view of a
 /// resource; `changesByCallerKey` for repeated requests; `changesByEnd` for pruning.
 enum OutboxSchema {
-    /// `PRAGMA user_version`. Each element of ``migrations`` leads from one format to the next.
-    static var format: Int { migrations.count }
-    /// `PRAGMA application_id`: "LdOx".
-    static let application = 0x4C64_4F78
-
-    static let migrations = [first, second, third]
-
-    /// Creates missing tables, and brings an older file to the present format in a single transaction. Throws
-    /// ``OutboxError/foreignFile(path:)`` and ``OutboxError/newerFormat(path:found:supported:)`` without a change.
-    static func prepare(_ db: Database, path: String) throws {
-        let found = try check(db, path: path)
-        guard found < format else { return }
-        try db.inTransaction(.immediate) {
-            for migration in migrations[found...] { try db.execute(sql: migration) }
-            try db.execute(sql: "PRAGMA application_id = \(application); PRAGMA user_version = \(format)")
-            return .commit
-        }
-    }
-
-    /// Returns the format of the file; 0 for an empty file.
-    static func check(_ db: Database, path: String) throws -> Int {
-        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        let owner = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-        let isEmpty = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") == 0
-        guard owner == application || (isEmpty && owner == 0 && found == 0) else {
-            throw OutboxError.foreignFile(path: path)
-        }
-        guard found <= format else {
-            throw OutboxError.newerFormat(path: path, found: found, supported: format)
-        }
-        return found
-    }
+    static let schema = StateDatabase.Schema(
+        file: "outbox.sqlite",
+        // "LdOx".
+        application: 0x4C64_4F78,
+        migrations: [first, second, third, fourth])
 
     private static let first = """
         CREATE TABLE changes (
@@ -111,5 +84,9 @@ enum OutboxSchema {
 
     private static let third = """
         ALTER TABLE changes ADD COLUMN skipsLook INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let fourth = """
+        ALTER TABLE changes ADD COLUMN baseType TEXT;
         """
 }

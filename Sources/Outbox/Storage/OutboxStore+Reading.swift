@@ -56,7 +56,8 @@ extension OutboxStore {
     /// `sending` were under way when the last process ended.
     package func unended() throws(OutboxError) -> [ChangeSummary] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM changes WHERE ended IS NULL ORDER BY id").map(ChangeRow.summary)
+            let sql = "SELECT \(ChangeRow.summaryColumns) FROM changes WHERE ended IS NULL ORDER BY id"
+            return try Row.fetchAll(db, sql: sql).map(ChangeRow.summary)
         }
     }
 
@@ -87,7 +88,10 @@ extension OutboxStore {
                 conditions.append("state IN (\(states.map { _ in "?" }.joined(separator: ", ")))")
                 arguments += states.map(\.rawValue).sorted()
             }
-            let sql = "SELECT * FROM changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?"
+            let sql = """
+                SELECT \(ChangeRow.summaryColumns) FROM changes WHERE \(conditions.joined(separator: " AND "))
+                ORDER BY id LIMIT ?
+                """
             let rows = try Row.fetchAll(
                 db, sql: sql, arguments: StatementArguments(arguments + [max(limit, 0) + 1]))
             let changes = try rows.prefix(max(limit, 0)).map(ChangeRow.summary)

@@ -1,70 +1,59 @@
 import Foundation
 import GRDB
-import GRDBSQLite
 import Primitives
+import StateDatabase
 
-/// The database of the outbox, `outbox.sqlite` in a directory. Every change of it is durable when a call returns.
+/// The changes of the outbox, in `outbox.sqlite` of a state directory. Every write is durable when a call returns.
+/// Calls block, so they belong on a thread that may wait for the disk.
 ///
 ///     let store = try OutboxStore(directory: "/var/lib/larder")
 ///     let insertion = try store.insert(draft, now: clock.now())
 ///     for action in machine.step(.accepted(insertion.change.summary), now: clock.now(), random: &random) { … }
-///
-/// The journal is a write-ahead log with `synchronous=FULL`, because a commit then needs one `fsync`, where a rollback
-/// journal needs three; a change has about four commits. The lock is exclusive: no second process can send the same
-/// changes, and SQLite keeps the index of the log in memory, not in a mapped file that a full disk could break. One
-/// connection reads and writes. Calls block, so they belong on a thread that may wait for the disk.
 package final class OutboxStore: Sendable {
-    package let path: String
     let limits: OutboxLimits
-    let database: DatabaseQueue
+    let database: StateDatabase
+
+    package var path: String { database.path }
 
     /// Opens the file, or creates it. An existing file is checked completely, which reads all of it.
     ///
-    /// - Throws: ``OutboxError/damaged(path:reason:)``, ``OutboxError/foreignFile(path:)``,
-    ///   ``OutboxError/newerFormat(path:found:supported:)`` and ``OutboxError/inUse(path:)``, each without a change of
-    ///   the file.
+    /// - Throws: ``OutboxError/state(_:)``, without a change of the file.
     package init(directory: String, limits: OutboxLimits = OutboxLimits()) throws(OutboxError) {
-        let path = try OutboxFile.prepare(in: directory)
-        self.path = path
         self.limits = limits
-        var configuration = Configuration()
-        configuration.label = "larder.outbox"
-        configuration.busyMode = .immediateError
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-            // A foreign file is not converted to a log, so the check comes first.
-            _ = try OutboxSchema.check(db, path: path)
-            try db.execute(
-                sql: """
-                    PRAGMA journal_mode = WAL;
-                    PRAGMA synchronous = FULL;
-                    PRAGMA secure_delete = ON;
-                    PRAGMA journal_size_limit = 16777216;
-                    PRAGMA temp_store = MEMORY;
-                    """)
-        }
         do {
-            database = try DatabaseQueue(path: path, configuration: configuration)
-            try database.writeWithoutTransaction { db in
-                let report = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no report"
-                guard report == "ok" else { throw OutboxError.damaged(path: path, reason: report) }
-                try OutboxSchema.prepare(db, path: path)
+            database = try StateDatabase(directory: directory, schema: OutboxSchema.schema) { db in
                 // A row of an unknown form must end the opening, not the sending.
-                let cursor = try Row.fetchCursor(db, sql: "SELECT * FROM changes WHERE ended IS NULL")
+                let sql = "SELECT \(ChangeRow.summaryColumns) FROM changes WHERE ended IS NULL"
+                let cursor = try Row.fetchCursor(db, sql: sql)
                 while let row = try cursor.next() { _ = try ChangeRow.summary(row) }
             }
         } catch {
-            throw Self.map(error, path)
+            throw OutboxError(error)
         }
     }
 
     /// Whether a directory has an outbox. A file that cannot be reached counts as missing.
-    package static func exists(in directory: String) -> Bool { OutboxFile.exists(in: directory) }
+    package static func exists(in directory: String) -> Bool {
+        StateDatabase.exists(OutboxSchema.schema, in: directory)
+    }
 
-    /// Writes the log into the file and closes the connection. Later calls throw ``OutboxError/closed``.
-    package func close() {
-        try? database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-        try? database.close()
+    /// Writes the log into the file and closes the connection. Later calls throw ``StateError/closed``.
+    package func close() { database.close() }
+
+    func write<Value>(_ body: (Database) throws -> Value) throws(OutboxError) -> Value {
+        do {
+            return try database.write(body)
+        } catch {
+            throw OutboxError(error)
+        }
+    }
+
+    func read<Value>(_ body: (Database) throws -> Value) throws(OutboxError) -> Value {
+        do {
+            return try database.read(body)
+        } catch {
+            throw OutboxError(error)
+        }
     }
 
     // MARK: - Changes
@@ -79,7 +68,7 @@ package final class OutboxStore: Sendable {
     ///
     /// - Throws: the errors of ``ChangeDraft/check(_:)``, ``OutboxError/keyReused(change:)``,
     ///   ``OutboxError/tooManyChanges(namespace:limit:)``, ``OutboxError/tooManyBytes(namespace:limit:)`` and
-    ///   ``OutboxError/noSpace``.
+    ///   ``StateError/noSpace``.
     @discardableResult
     package func insert(_ draft: ChangeDraft, now: Timestamp) throws(OutboxError) -> Insertion {
         try draft.check(limits)

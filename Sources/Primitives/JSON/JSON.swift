@@ -20,9 +20,11 @@ package enum JSON: Hashable, Sendable {
     }
 
     /// The value of the first member with this name; `nil` when there is none, or when this value is not an object.
+    /// Names are compared byte by byte (RFC 8259 §8.3), also because `String` takes long to compare accents.
     package subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
-        return members.first { $0.name == name }?.value
+        let name = ExactText(name)
+        return members.first { ExactText($0.name) == name }?.value
     }
 
     // Each of these properties is `nil` when the value has another type.

@@ -99,7 +99,8 @@ package enum SubscriptionSource: Hashable, Sendable {
     private static func url(_ json: JSON, _ pointer: JSONPointer) throws(DefinitionFault) -> String {
         guard let text = json.stringValue else { throw DefinitionFault("expected the text of a URL", at: pointer) }
         do {
-            return try CanonicalURL(text).string
+            // The query keeps its escapes, which may be part of a signature.
+            return try CanonicalURL(text).requestURL
         } catch {
             throw DefinitionFault("\(error)", at: pointer)
         }

@@ -24,8 +24,8 @@ struct DueQueue: Sendable {
     }
 
     /// No heap is empty.
-    private var heaps: [String: BinaryHeap<Element>] = [:]
-    private var order = BinaryHeap<HostDate>()
+    private var heaps: [String: Heap<Element>] = [:]
+    private var order = Heap<HostDate>()
     private var dates: [String: Timestamp] = [:]
     /// The hosts without a turn before a date; `nil`: before ``free(_:)``.
     private var held: [String: Timestamp?] = [:]
@@ -34,7 +34,7 @@ struct DueQueue: Sendable {
     var count: Int { heaps.values.reduce(0) { $0 + $1.count } }
 
     mutating func add(_ element: Element, host: String) {
-        heaps[host, default: BinaryHeap()].add(element)
+        heaps[host, default: Heap()].insert(element)
         schedule(host, at: element.due)
     }
 
@@ -66,7 +66,7 @@ struct DueQueue: Sendable {
             if date == first.date { return (first.host, first.date) }
             order.removeFirst()
             dates[first.host] = date
-            if let date { order.add(HostDate(date: date, host: first.host)) }
+            if let date { order.insert(HostDate(date: date, host: first.host)) }
         }
         return nil
     }
@@ -88,7 +88,7 @@ struct DueQueue: Sendable {
     private mutating func schedule(_ host: String, at due: Timestamp) {
         guard let date = turn(of: host, due: due), date < dates[host] ?? .distantFuture else { return }
         dates[host] = date
-        order.add(HostDate(date: date, host: host))
+        order.insert(HostDate(date: date, host: host))
     }
 
     private func turn(of host: String, due: Timestamp) -> Timestamp? {

@@ -1,6 +1,7 @@
 import Primitives
 
-/// Decides when requests to hosts may begin: a pure value, which all subscriptions of the server share.
+/// Decides when requests to hosts may begin: a pure value, which all subscriptions of the server share. Downloads keep
+/// only pauses in a pacer of their own.
 ///
 /// ```swift
 /// switch pacer.take("news.example", PacingLimits(), at: now) {
@@ -26,6 +27,8 @@ package struct HostPacer: Sendable {
 
     private var hosts: [String: Host] = [:]
     private var clock: ClockWatch?
+    /// The latest time at which an earlier process may have sent requests; `nil`: there was none.
+    private var restart: Timestamp?
 
     package init() {}
 
@@ -36,12 +39,19 @@ package struct HostPacer: Sendable {
         observe(now)
     }
 
+    /// Notes that an earlier process may have sent requests until now. The first request to each host then keeps the
+    /// gap to them, so that a process that ends again and again sends no more requests than one that goes on.
+    package mutating func restarted(at now: Timestamp) {
+        observe(now)
+        restart = now
+    }
+
     /// The number of hosts with a running request, a gap or a pause.
     package var count: Int { hosts.count }
 
     package mutating func take(_ host: String, _ limits: PacingLimits, at now: Timestamp) -> Turn {
         observe(now)
-        var state = hosts[host] ?? Host(next: now)
+        var state = hosts[host] ?? Host(next: max(now, restart.map { $0 + limits.gap } ?? now))
         if state.running >= limits.concurrency { return .wait(until: nil) }
         if state.next > now { return .wait(until: state.next) }
         state.running += 1
@@ -66,13 +76,15 @@ package struct HostPacer: Sendable {
     }
 
     /// The end of a host's pause; `nil` without one.
-    package func pauseEnd(of host: String, at now: Timestamp) -> Timestamp? {
-        hosts[host]?.pauseEnd.flatMap { $0 > now ? $0 : nil }
+    package mutating func pauseEnd(of host: String, at now: Timestamp) -> Timestamp? {
+        observe(now)
+        return hosts[host]?.pauseEnd.flatMap { $0 > now ? $0 : nil }
     }
 
     /// The pauses, which must survive a restart.
-    package func pauses(at now: Timestamp) -> [String: Timestamp] {
-        hosts.compactMapValues { $0.pauseEnd }.filter { $0.value > now }
+    package mutating func pauses(at now: Timestamp) -> [String: Timestamp] {
+        observe(now)
+        return hosts.compactMapValues { $0.pauseEnd }.filter { $0.value > now }
     }
 
     /// Forgets hosts that need no pacing any more, so that the table does not grow for ever.
@@ -81,8 +93,9 @@ package struct HostPacer: Sendable {
         hosts = hosts.filter { $0.value.running > 0 || $0.value.next > now }
     }
 
-    /// Moves all dates with the clock when it has gone back, so that no gap and no pause becomes longer. The other
-    /// calls notice a step, too, but only when they come; so the shell makes this call at each turn of its timer.
+    /// Moves all dates with the clock when it has gone back, so that no gap and no pause becomes longer. Every other
+    /// call with a date does so first, because a date from before the step would reach the caller. But the time since
+    /// the last call hides a step that is shorter, so the shell calls ``forget(at:)`` at each turn of its timer.
     package mutating func observe(_ now: Timestamp) {
         guard var clock else {
             self.clock = ClockWatch(now)
@@ -91,6 +104,7 @@ package struct HostPacer: Sendable {
         let step = clock.observe(now)
         self.clock = clock
         guard step != .zero else { return }
+        restart = restart.map { $0 + step }
         hosts = hosts.mapValues { host in
             var host = host
             host.next = host.next + step

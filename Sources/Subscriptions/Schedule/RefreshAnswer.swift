@@ -8,11 +8,15 @@ package struct WantedItem: Hashable, Sendable {
     package let key: String
     /// With the port, because the requests to a server are paced together.
     package let host: String
+    /// Keeps the escapes of the source in the query, because they may be part of a signature.
+    package let requestURL: String
 
-    package init(url: String, key: String, host: String) {
+    /// - Parameter requestURL: `nil`: the same text as `url`.
+    package init(url: String, key: String, host: String, requestURL: String? = nil) {
         self.url = url
         self.key = key
         self.host = host
+        self.requestURL = requestURL ?? url
     }
 }
 
@@ -40,6 +44,21 @@ package enum MemberAnswer: Sendable {
     case failed(reason: String, pause: Duration?)
     /// The cache has no room for both generations.
     case noRoom
+}
+
+/// The reason for which a switch did not bring a member into the generation.
+package struct MemberLoss: Hashable, Sendable {
+    package var reason: String
+    /// Whether readers keep the copy of the old generation, if it had one.
+    package var keepsCopy: Bool
+    /// Whether another fetch is likely to bring the member back.
+    package var isPassing: Bool
+
+    package init(_ reason: String, keepsCopy: Bool = false, isPassing: Bool = false) {
+        self.reason = reason
+        self.keepsCopy = keepsCopy
+        self.isPassing = isPassing
+    }
 }
 
 /// The reason for which a member has no copy, or an old one.

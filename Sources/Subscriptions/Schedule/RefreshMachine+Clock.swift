@@ -3,8 +3,9 @@ import Primitives
 /// Steps of the wall clock. All dates of the machine are compared with the wall clock, because they survive restarts.
 extension RefreshMachine {
     /// Moves all dates with the clock when it has gone back, so that each member waits for the rest of its time and no
-    /// longer. Without this, a clock that goes back by a day would stop the subscription for a day. The other calls
-    /// notice a step, too, but only when they come; so the shell makes this call at each turn of its timer.
+    /// longer. Without this, a clock that goes back by a day would stop the subscription for a day. Each event does so
+    /// first. But a machine at rest gets no event before ``nextDate``, so the shell calls this at each turn of its
+    /// timer.
     package mutating func observe(_ now: Timestamp) {
         let step = clock.observe(now)
         guard step != .zero else { return }
@@ -17,7 +18,7 @@ extension RefreshMachine {
         if let start = round?.start { round?.start = start + step }
         if let start = round?.delayStart { round?.delayStart = start + step }
         for (host, trouble) in troubles { troubles[host]?.pauseEnd = trouble.pauseEnd.map { $0 + step } }
-        (queue, asked) = (DueQueue(), BinaryHeap())
+        (queue, asked) = (DueQueue(), Heap())
         leaving = leaving.mapValues { $0.moved(by: step) }
         for member in Array(members.values) { set(member.moved(by: step)) }
     }

@@ -20,9 +20,9 @@ extension RefreshMachine {
             guard let member = members[key] else { break }
             let host = member.item.host
             if member.step == .settled { hostAnswered(host, now) } else { hostFailed(host, now) }
-        case .switched(let lost, let outdated):
+        case .switched(let lost):
             guard isSwitching else { return [] }
-            switched(lost: lost, outdated: outdated, now)
+            switched(lost, now)
             if round?.lacksRoom == true { return lackRoom(now) }
         case .switchFailed(let isRoom):
             guard isSwitching else { return [] }
@@ -88,7 +88,7 @@ extension RefreshMachine {
         }
         for item in new {
             let earlier = members[item.key] ?? leaving.removeValue(forKey: item.key)
-            var member = earlier ?? Member(item: item, hasCopy: false, due: now)
+            var member = earlier ?? Member(item: item, hasCopy: copies.remove(item.key) != nil, due: now)
             // The same entry may be at another address by now.
             member.item = item
             set(member)
@@ -199,8 +199,9 @@ extension RefreshMachine {
         return [.publish(kept: kept, changed: changed, ends: ends)]
     }
 
-    private mutating func switched(lost: [String: String], outdated: [String: String], _ now: Timestamp) {
+    private mutating func switched(_ lost: [String: MemberLoss], _ now: Timestamp) {
         isSwitching = false
+        let newcomers = joining
         for key in joining {
             guard var member = members[key] else { continue }
             // The member may have been asked for again meanwhile, but not settled another time.
@@ -208,22 +209,33 @@ extension RefreshMachine {
             if member.hasCopy, member.step == .settled { (member.step, member.isStaged) = (.resting, false) }
             set(member)
         }
-        (joining, leaving) = ([], [:])
+        (joining, leaving, copies) = ([], [:], [])
         noRoomSince = nil
-        for (losses, hasCopy) in [(lost, false), (outdated, true)] {
-            for (key, loss) in losses { note(loss, of: key, hasCopy: hasCopy, now) }
+        let isFirstLoss = round?.isRepetition == false
+        for (key, loss) in lost {
+            guard var member = members[key] else { continue }
+            member.hasCopy = member.hasCopy && loss.keepsCopy && !newcomers.contains(key)
+            if member.problem == nil { member.problem = MemberProblem(reason: loss.reason, since: now) }
+            if loss.isPassing, isFirstLoss, member.step == .settled || member.step == .resting {
+                askAgain(&member, now)
+            } else if member.step != .waiting {
+                // Not at once, because the loss may repeat itself.
+                member.due = min(member.due, now + rules.interval.shortest)
+            }
+            member.earliest = nil
+            set(member)
         }
         if endsRound { endRound(now, isSwitched: true) }
     }
 
-    /// Notes that the new body of a member is not in the generation. `hasCopy`: readers have an old one.
-    private mutating func note(_ loss: String, of key: String, hasCopy: Bool, _ now: Timestamp) {
-        guard var member = members[key] else { return }
-        member.hasCopy = hasCopy
-        if member.problem == nil { member.problem = MemberProblem(reason: loss, since: now) }
-        // Not at once, because the loss may repeat itself.
-        if member.step != .waiting { member.due = min(member.due, now + rules.interval.shortest) }
-        member.earliest = nil
-        set(member)
+    /// Makes a lost member due at once: in the round if it goes on, and otherwise in a round of its own.
+    private mutating func askAgain(_ member: inout Member, _ now: Timestamp) {
+        let host = member.item.host
+        member.due = max(now, pauseEnd(of: host) ?? now)
+        guard !endsRound else { return repeatsLosses = true }
+        (member.step, member.isStaged) = (.waiting, false)
+        member.isHeldUp = troubles[host]?.holdsUp(member.due, at: now) ?? false
+        member.due = permitted(member.due)
+        round?.isRepetition = true
     }
 }

@@ -74,7 +74,7 @@ extension RefreshMachine {
         tally.count(member, 1)
         let (wait, oldWait) = (member.waitingElement, old?.waitingElement)
         if let wait, wait != oldWait || member.item.host != old?.item.host { queue.add(wait, host: member.item.host) }
-        if let date = member.asked, date != old?.asked { asked.add(.init(due: date, key: key)) }
+        if let date = member.asked, date != old?.asked { asked.insert(.init(due: date, key: key)) }
         members[key] = member
     }
 

@@ -38,7 +38,8 @@ extension RefreshMachine {
 
     mutating func beginRound(_ now: Timestamp) {
         lastTicket += 1
-        round = Round(start: now, ticket: lastTicket, isUrgent: isUrgent)
+        round = Round(start: now, ticket: lastTicket, isUrgent: isUrgent, isRepetition: repeatsLosses)
+        repeatsLosses = false
         membersDue = nil
         troubles = troubles.compactMapValues { trouble in
             trouble.pauseEnd.flatMap { $0 > now ? HostTrouble(pauseEnd: $0) : nil }
@@ -85,7 +86,7 @@ extension RefreshMachine {
         let catchUp = now + min(rules.interval.shortest, Self.catchUpPause)
         round = nil
         endsRound = false
-        (queue, asked) = (DueQueue(), BinaryHeap())
+        (queue, asked) = (DueQueue(), Heap())
         for var member in Array(members.values) where member.step != .resting {
             if member.isStaged, !isSwitched { member.discardBody(due: next) }
             member.isStaged = false

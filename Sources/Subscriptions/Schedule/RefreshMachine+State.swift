@@ -35,6 +35,9 @@ extension RefreshMachine {
         package var pauses: [String: Timestamp] = [:]
         /// The members of the generation that the source has dropped, by their keys, until a switch removes them.
         package var leaving: [Member] = []
+        /// The keys of further copies in the generation, of which the members are lost with an earlier state. A
+        /// resource that the source lists keeps its copy. ``RefreshMachine/state`` leaves the keys out.
+        package var copies: Set<String> = []
         /// Whether a caller has requested a refresh that is not complete.
         package var isUrgent = false
         /// Whether a caller has changed the definition since the last list of the source, so that the next list may be

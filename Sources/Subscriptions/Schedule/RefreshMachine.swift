@@ -20,6 +20,7 @@ import Primitives
 /// - A member that is in no round and has a copy is never asked for.
 /// - While a switch runs, the machine starts no other one.
 /// - A failure never removes the copy of a member, except a lasting one such as a 404.
+/// - Members that a switch has lost are asked for again at once if the loss may pass, but only one time in a row.
 /// - An answer settles a member only in the round of its request, and only before the switch that ends this round has
 ///   begun, because the body of a late answer is not part of the switch.
 package struct RefreshMachine: Sendable {
@@ -43,7 +44,7 @@ package struct RefreshMachine: Sendable {
     /// The work of the shell.
     package enum Action: Hashable, Sendable {
         /// Makes the members the next generation. `kept`: the keys with an unchanged entry. `ends`: the round ends with
-        /// the switch, and with it the stage. Reported back as ``Event/switched(lost:outdated:)`` or an error.
+        /// the switch, and with it the stage. Reported back as ``Event/switched(lost:)`` or an error.
         case publish(kept: [String], changed: [String], ends: Bool)
         /// Discards the bodies that were staged since the last ended round.
         case dropStage
@@ -54,9 +55,8 @@ package struct RefreshMachine: Sendable {
         case sourceAnswered(SourceAnswer)
         /// `ticket`: as in ``MemberRequest``. An answer to a request of an earlier round has no effect.
         case memberAnswered(key: String, ticket: UInt64, MemberAnswer)
-        /// `lost`: the reasons for which members are not in the new generation, by their keys. `outdated`: the reasons
-        /// for which members are there with an old copy.
-        case switched(lost: [String: String], outdated: [String: String] = [:])
+        /// `lost`: the members that the switch did not bring into the generation, by their keys.
+        case switched(lost: [String: MemberLoss])
         /// `isRoom`: the members did not fit.
         case switchFailed(isRoom: Bool)
         /// The host wants no request before `until`, as with 429 or `Retry-After`. Its members then delay a switch no
@@ -96,6 +96,8 @@ package struct RefreshMachine: Sendable {
         var lacksRoom = false
         /// Whether a caller requested the round.
         var isUrgent = false
+        /// Whether the round asks again for members that a switch has lost. Its further losses wait.
+        var isRepetition = false
     }
 
     package let rules: Rules
@@ -109,7 +111,7 @@ package struct RefreshMachine: Sendable {
     var isAskingSource = false
     var queue = DueQueue()
     /// The running requests by their beginnings. An element that no longer fits its member stays until it comes first.
-    var asked = BinaryHeap<DueQueue.Element>()
+    var asked = Heap<DueQueue.Element>()
     var tally = Tally()
     /// By their names. A host without failures and pause has no element.
     var troubles: [String: HostTrouble] = [:]
@@ -125,6 +127,8 @@ package struct RefreshMachine: Sendable {
     /// The members of the generation that the source has dropped, until a switch removes them. A member that the source
     /// lists again before that keeps its copy.
     var leaving: [String: Member] = [:]
+    /// The keys of copies without a member, until a switch releases them.
+    var copies: Set<String>
     var isSwitching = false
     /// Whether the running switch ends the round.
     var endsRound = false
@@ -132,6 +136,8 @@ package struct RefreshMachine: Sendable {
     var joining: Set<String> = []
     /// Whether a caller has requested the next round.
     package internal(set) var isUrgent = false
+    /// Whether the next round asks again for members that the last switch has lost.
+    var repeatsLosses = false
     /// Whether the next list of the source may be much shorter.
     var isRedefined = false
     /// Whether a caller requested a refresh during the round, so that another one follows.
@@ -158,6 +164,7 @@ package struct RefreshMachine: Sendable {
         sourceProblem = state.sourceProblem
         noRoomSince = state.noRoomSince
         for member in state.leaving { leaving[member.item.key] = member }
+        copies = state.copies
         isUrgent = state.isUrgent
         isRedefined = state.isRedefined
         troubles = state.pauses.mapValues { HostTrouble(pauseEnd: $0) }
@@ -181,6 +188,10 @@ package struct RefreshMachine: Sendable {
 
     /// Notes that the shell asks the source, until ``Event/sourceAnswered(_:)``.
     package mutating func beginSource() { isAskingSource = true }
+
+    /// The date from which on the next document of a source may be asked for: `now`, or the end of the quiet hours that
+    /// have begun since the first document, unless a caller requested the refresh.
+    package func nextDocument(from now: Timestamp) -> Timestamp { isUrgent ? now : scheduled(now) }
 
     /// The host that is first to have a member that is due and no hold, and the date from which on; `nil` while answers
     /// alone can change this.

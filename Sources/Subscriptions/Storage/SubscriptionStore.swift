@@ -58,12 +58,18 @@ package final class SubscriptionStore: Sendable {
               PRIMARY KEY (subscription, key)
             ) WITHOUT ROWID;
             CREATE TABLE pauses (host TEXT PRIMARY KEY, until INTEGER NOT NULL, saved INTEGER NOT NULL) WITHOUT ROWID;
-            """
+            """,
+            "ALTER TABLE subscriptions ADD COLUMN futureDates TEXT",
+            // NULL: the same as url.
+            "ALTER TABLE members ADD COLUMN requestURL TEXT",
         ])
 
     private let database: StateDatabase
 
-    /// Opens the database, or creates it. Throws ``StateError``.
+    /// Opens the database, or creates it. An existing one is checked completely, which reads all of it.
+    ///
+    /// - Throws: the errors of ``StateDatabase/init(directory:schema:check:)``, and
+    ///   ``StateError/database(code:message:)`` for a definition that this program cannot read.
     package init(directory: String) throws(StateError) {
         do {
             database = try StateDatabase(directory: directory, schema: Self.schema) { db in
@@ -71,17 +77,19 @@ package final class SubscriptionStore: Sendable {
                 while let row = try rows.next() { _ = try Self.definition(row) }
             }
         } catch {
-            throw Self.stateError(error)
+            throw StateError(error)
         }
     }
 
+    /// Whether a directory has the database. A file that cannot be reached counts as missing.
     package static func exists(in directory: String) -> Bool { StateDatabase.exists(schema, in: directory) }
 
+    /// Later calls throw ``StateError/closed``.
     package func close() { database.close() }
 
     // MARK: - Subscriptions
 
-    /// All subscriptions, in the order of their creation.
+    /// All subscriptions, also ending ones, in the order of their creation.
     package func all() throws(StateError) -> [SubscriptionRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM subscriptions ORDER BY id").map { row in
@@ -90,13 +98,15 @@ package final class SubscriptionStore: Sendable {
                     source: SourceState(try Self.state(row)))
                 record.source.etag = row["etag"]
                 record.source.lastModified = row["lastModified"]
+                record.source.futureDates = SourceState.futureDates(row["futureDates"])
                 record.ending = (row["ending"] as String?).flatMap(SubscriptionRecord.Ending.init)
                 return record
             }
         }
     }
 
-    /// Keeps a new subscription, or a new definition of an old one. Its source and its members are due at `now`.
+    /// Keeps a new subscription, or a new definition of an old one, and returns its id. Its source and its members are
+    /// due at `now`. The members of an old definition stay.
     package func put(_ definition: Subscription, in namespace: String, now: Timestamp) throws(StateError) -> Int64 {
         try write { db in
             try db.execute(
@@ -120,6 +130,7 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
+    /// Removes a subscription with its members. An unknown id has no effect.
     package func remove(_ id: Int64) throws(StateError) {
         try write { db in
             try db.execute(sql: "DELETE FROM members WHERE subscription = ?", arguments: [id])
@@ -129,14 +140,16 @@ package final class SubscriptionStore: Sendable {
 
     // MARK: - Refreshes
 
-    /// The members of a subscription, in the order of the source, behind those that leave the generation.
+    /// The members of a subscription, in the order of the source, behind those that leave the generation. An unknown id
+    /// has no members.
     package func members(of id: Int64) throws(StateError) -> [MemberRecord] {
         try read { db in
             let sql = "SELECT * FROM members WHERE subscription = ? ORDER BY position, key"
             return try Row.fetchAll(db, sql: sql, arguments: [id]).map { row in
                 var member = RefreshMachine.Member(
-                    item: WantedItem(url: row["url"], key: row["key"], host: row["host"]), hasCopy: row["hasCopy"],
-                    due: Timestamp(milliseconds: row["due"]))
+                    item: WantedItem(
+                        url: row["url"], key: row["key"], host: row["host"], requestURL: row["requestURL"]),
+                    hasCopy: row["hasCopy"], due: Timestamp(milliseconds: row["due"]))
                 member.interval = (row["interval"] as Int64?).map(Duration.milliseconds)
                 member.earliest = Self.date(row, "earliest")
                 member.failures = row["failures"]
@@ -156,14 +169,15 @@ package final class SubscriptionStore: Sendable {
             try db.execute(
                 sql: """
                     UPDATE subscriptions SET etag = ?, lastModified = ?, saved = ?, due = ?, earliest = ?, interval = ?,
-                    regularDue = ?, problem = ?, problemSince = ?, noRoomSince = ?, isUrgent = ?, isRedefined = ?
+                    regularDue = ?, problem = ?, problemSince = ?, noRoomSince = ?, isUrgent = ?, isRedefined = ?,
+                    futureDates = ?
                     WHERE id = ?
                     """,
                 arguments: source.row + [id])
             let removal = try db.cachedStatement(sql: "DELETE FROM members WHERE subscription = ? AND key = ?")
             for key in removed { try removal.execute(arguments: [id, key]) }
             let insertion = try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                sql: "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             for record in changed { try insertion.execute(arguments: record.row(of: id)) }
         }
     }
@@ -179,6 +193,7 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
+    /// Replaces all pauses. `now`: the date to which a later start compares its clock.
     package func savePauses(_ pauses: [String: Timestamp], now: Timestamp) throws(StateError) {
         try write { db in
             try db.execute(sql: "DELETE FROM pauses")
@@ -221,7 +236,7 @@ package final class SubscriptionStore: Sendable {
         do {
             return try database.write(body)
         } catch {
-            throw Self.stateError(error)
+            throw StateError(error)
         }
     }
 
@@ -229,11 +244,7 @@ package final class SubscriptionStore: Sendable {
         do {
             return try database.read(body)
         } catch {
-            throw Self.stateError(error)
+            throw StateError(error)
         }
-    }
-
-    private static func stateError(_ error: any Error) -> StateError {
-        error as? StateError ?? .database(code: -1, message: "\(error)")
     }
 }

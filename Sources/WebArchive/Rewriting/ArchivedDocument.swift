@@ -69,12 +69,12 @@ package struct ArchivedDocument: Sendable {
     package let encoding: TextEncoding
     /// The title of an HTML document; `nil` without one.
     package let title: String?
-    /// The URLs to which the document refers, without duplicates, in its order. The destinations of links are included.
-    package let found: [Found]
     private let references: [Reference]
     /// The meaning of each reference.
     private let destinations: [DocumentAddress.Destination]
     private let fixes: [MarkupReferences.Fix]
+    /// The URLs of a manifest or a script, which are never rewritten.
+    private let names: [Found]
     /// A URL that no browser loads.
     private static let nowhere = "about:invalid"
 
@@ -94,15 +94,14 @@ package struct ArchivedDocument: Sendable {
         let text = decoded.bytes
         (self.text, encoding) = (text, decoded.encoding)
         var address = DocumentAddress(url, encoding: decoded.encoding)
-        var names: [Found] = []
         switch format {
         case .html, .xml:
             let markup = MarkupReferences(text.span, isXML: format == .xml)
             references = markup.references
-            (fixes, title) = (markup.fixes, markup.title)
+            (fixes, title, names) = (markup.fixes, markup.title, [])
         case .css:
             references = StyleReferences.references(in: text.span)
-            (fixes, title) = ([], nil)
+            (fixes, title, names) = ([], nil, [])
         case .manifest:
             names = ManifestReferences.urls(in: text).compactMap { WebURL($0, relativeTo: url) }
                 .map { Found(url: $0, kind: .icon) }
@@ -113,6 +112,11 @@ package struct ArchivedDocument: Sendable {
             (references, fixes, title) = ([], [], nil)
         }
         destinations = references.map { address.resolve($0) }
+    }
+
+    /// The URLs to which the document refers, without duplicates, in its order. The destinations of links are included.
+    /// Each call looks for duplicates anew, because a replay never needs the list.
+    package var found: [Found] {
         var seen: Set<Found> = []
         var found: [Found] = []
         for (reference, destination) in zip(references, destinations) {
@@ -120,7 +124,7 @@ package struct ArchivedDocument: Sendable {
             let name = Found(url: url, kind: reference.kind)
             if seen.insert(name).inserted { found.append(name) }
         }
-        self.found = found + names.filter { seen.insert($0).inserted }
+        return found + names.filter { seen.insert($0).inserted }
     }
 
     /// A module is imported by a URL, or by a path that begins with `/`, `./` or `../`. Other names need an import map.
@@ -171,8 +175,9 @@ package struct ArchivedDocument: Sendable {
     package var imageURLs: [WebURL] {
         guard format == .html else { return [] }
         var images: [WebURL] = []
-        for item in found where item.kind == .svg && !item.url.fragment.isEmpty && images.count < 16 {
-            if !images.contains(where: { $0.text == item.url.text }) { images.append(item.url) }
+        for (reference, destination) in zip(references, destinations) where reference.kind == .svg {
+            guard images.count < 16, case .url(let url) = destination, !url.fragment.isEmpty else { continue }
+            if !images.contains(where: { $0.text == url.text }) { images.append(url) }
         }
         return images
     }

@@ -229,10 +229,14 @@ package struct WebURL: Hashable, Sendable {
     private static func escape(
         _ range: Range<Int>, of bytes: Span<UInt8>, _ needsEscape: (UInt8) -> Bool, to output: inout [UInt8]
     ) {
-        for index in range {
-            let byte = bytes[index]
-            if needsEscape(byte) { PercentEscape.append(byte, to: &output) } else { output.append(byte) }
+        // Most texts have no byte to escape.
+        var start = range.lowerBound
+        for index in range where needsEscape(bytes[index]) {
+            bytes.extracting(start..<index).withUnsafeBufferPointer { output.append(contentsOf: $0) }
+            PercentEscape.append(bytes[index], to: &output)
+            start = index + 1
         }
+        bytes.extracting(start..<range.upperBound).withUnsafeBufferPointer { output.append(contentsOf: $0) }
     }
 }
 

@@ -6,13 +6,13 @@ import Testing
 
 @Suite("The commands larder outbox and larder credential")
 struct OutboxCommandTests {
-    /// An origin with a document in JSON. Its tag has 32 digits, so it is sound at once.
+    /// An origin with a document in JSON. Its tag is a digest of the body, so it is sound at once.
     private final class Document: Sendable {
         let origin: ScriptedOrigin
         private let state: Content
 
         private final class Content: Sendable {
-            let value = Locked((body: #"{"title":"Old","n":1}"#, version: 1))
+            let value = Locked(#"{"title":"Old","n":1}"#)
         }
 
         /// With `secret`, the origin accepts only requests with this value in `Authorization`.
@@ -21,20 +21,20 @@ struct OutboxCommandTests {
             self.state = state
             origin = try ScriptedOrigin { request, connection in
                 if let secret, request["Authorization"] != secret { return try connection.respond(401) }
-                let tag = state.value.withLock { #""\#(String(format: "%032d", $0.version))""# }
+                let tag = state.value.withLock { #""\#(md5($0))""# }
                 guard request.method != "GET" else {
                     let fields: HTTPFields = [.contentType: "application/json", .eTag: tag]
-                    return try connection.respond(fields: fields, body: state.value.withLock(\.body))
+                    return try connection.respond(fields: fields, body: state.value.withLock(\.self))
                 }
                 if let wanted = request["If-Match"], wanted != tag { return try connection.respond(412) }
-                state.value.withLock { $0 = (String(decoding: request.body, as: UTF8.self), $0.version + 1) }
+                state.value.withLock { $0 = String(decoding: request.body, as: UTF8.self) }
                 try connection.respond(204)
             }
         }
 
         var url: String { origin.url("/note") }
-        var body: String { state.value.withLock(\.body) }
-        func write(_ body: String) { state.value.withLock { $0 = (body, $0.version + 1) } }
+        var body: String { state.value.withLock(\.self) }
+        func write(_ body: String) { state.value.withLock { $0 = body } }
     }
 
     /// Waits until a change has a state.

@@ -9,35 +9,33 @@ import Testing
 struct OutboxRouteTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
-    /// An origin with a document in JSON. Its tag has 32 digits, so it is sound at once.
+    /// An origin with a document in JSON. Its tag is a digest of the body, so it is sound at once.
     private final class Document: Sendable {
         let origin: ScriptedOrigin
         private let state: SharedState
 
         final class SharedState: Sendable {
-            let value = Locked((body: #"{"title":"Old","n":1.0}"#, version: 1))
+            let value = Locked(#"{"title":"Old","n":1.0}"#)
         }
 
         init() throws {
             let state = SharedState()
             self.state = state
             origin = try ScriptedOrigin { request, connection in
-                let tag = state.value.withLock { #""\#(String(format: "%032d", $0.version))""# }
+                let tag = state.value.withLock { #""\#(md5($0))""# }
                 guard request.method != "GET" else {
                     let fields: HTTPFields = [.contentType: "application/json", .eTag: tag]
-                    return try connection.respond(fields: fields, body: state.value.withLock(\.body))
+                    return try connection.respond(fields: fields, body: state.value.withLock(\.self))
                 }
                 if let wanted = request["If-Match"], wanted != tag { return try connection.respond(412) }
-                state.value.withLock { state in
-                    state = (String(decoding: request.body, as: UTF8.self), state.version + 1)
-                }
+                state.value.withLock { $0 = String(decoding: request.body, as: UTF8.self) }
                 try connection.respond(204)
             }
         }
 
         var url: String { origin.url("/note") }
-        var body: String { state.value.withLock(\.body) }
-        func write(_ body: String) { state.value.withLock { $0 = (body, $0.version + 1) } }
+        var body: String { state.value.withLock(\.self) }
+        func write(_ body: String) { state.value.withLock { $0 = body } }
     }
 
     private func post(_ server: TestServer, _ path: String, _ text: String) async throws -> HTTPReply {
@@ -116,11 +114,13 @@ struct OutboxRouteTests {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
             let url = document.url
+            let tag = String(repeating: "x", count: 1025)
             let faults: [(Int, String, String)] = [
                 (400, "/url", #"{"body": 1}"#), (400, "/body", #"{"url": "\#(url)"}"#),
                 (400, "/text", #"{"url": "\#(url)", "body": 1, "text": "x"}"#),
                 (400, "/seen", #"{"url": "\#(url)", "body": 1, "base": "blind", "seen": {"body": 1}}"#),
                 (400, "/base", #"{"url": "\#(url)", "body": 1, "base": "W/\"x\""}"#),
+                (400, "/seen/etag", #"{"url": "\#(url)", "body": 1, "seen": {"body": 1, "etag": "\#(tag)"}}"#),
                 (409, "/base", #"{"url": "\#(url)", "body": 1, "base": "\"x\""}"#),
                 (422, "/base", #"{"url": "\#(url)", "method": "DELETE"}"#),
                 (422, "/base", #"{"url": "\#(url)", "patch": {}, "base": "blind"}"#),

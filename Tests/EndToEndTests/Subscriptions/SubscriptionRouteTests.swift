@@ -10,14 +10,16 @@ struct SubscriptionRouteTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
     /// Puts a subscription of the given URLs, and waits for its first generation.
-    private func subscribe(_ server: TestServer, _ urls: [String], _ more: [JSON.Member] = []) async throws {
+    private func subscribe(
+        _ server: TestServer, _ urls: [String], _ more: [JSON.Member] = [], as name: String = "set"
+    ) async throws {
         let definition = JSON.object(
             [.init("source", ["urls": .array(urls.map(JSON.string))]), .init("minGap", 0)] + more)
         let made = try await server.client.request(
-            "PUT", "/subscriptions/set", fields: Self.json, body: definition.utf8)
-        #expect(made.status == 201 && made["Location"] == "/subscriptions/set", "\(made.text)")
+            "PUT", "/subscriptions/\(name)", fields: Self.json, body: definition.utf8)
+        #expect(made.status == 201 && made["Location"] == "/subscriptions/\(name)", "\(made.text)")
         while true {
-            let report = try await server.get("/subscriptions/set")
+            let report = try await server.get("/subscriptions/\(name)")
             if try report.member("generation") == 1, try report.member("refreshing") == false { return }
             // The pause only separates two checks.
             try await Task.sleep(for: .milliseconds(5))
@@ -61,6 +63,58 @@ struct SubscriptionRouteTests {
         }
     }
 
+    @Test("GET /entries and GET /entries/{key} name the subscriptions that hold an entry")
+    func heldEntries() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        try await TestServer.with { (server) async throws in
+            let urls = ["/a", "/b"].map { origin.url($0) }
+            try await subscribe(server, urls)
+            try await subscribe(server, [urls[1]], as: "other")
+            #expect(try await server.download(["url": .string(origin.url("/c"))]).status / 100 == 2)
+            let expected: [String: JSON] = [urls[0]: ["set"], urls[1]: ["other", "set"], origin.url("/c"): []]
+            let list = try #require(try await server.get("/entries").member("entries")?.arrayValue)
+            #expect(list.count == 3)
+            for entry in list {
+                let url = try #require(entry["url"]?.stringValue)
+                #expect(entry["held"] == expected[url], "\(url)")
+                #expect(try await server.get("/entries/\(md5(url))").member("held") == expected[url], "\(url)")
+            }
+            let end = try await server.client.request("DELETE", "/subscriptions/set?keep=true")
+            #expect(end.status == 200)
+            #expect(try await server.get("/entries/\(md5(urls[1]))").member("held") == ["other"])
+        }
+    }
+
+    @Test("A list has pages in the order of names, and leaves out the URLs of definitions")
+    func pages() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "a") }
+        try await TestServer.with { (server) async throws in
+            let sources: [(String, JSON)] = [
+                ("b", ["urls": [.string(origin.url("/1"))]]), ("a", ["urls": [.string(origin.url("/2"))]]),
+                ("c", ["feed": .string(origin.url("/3"))]),
+            ]
+            for (name, source) in sources {
+                let definition: JSON = ["source": source, "minGap": 0]
+                let made = try await server.client.request(
+                    "PUT", "/subscriptions/\(name)", fields: Self.json, body: definition.utf8)
+                #expect(made.status == 201, "\(made.text)")
+                let report = try await server.get("/subscriptions/\(name)")
+                let kind = name == "c" ? "feed" : "urls"
+                #expect(try report.member("definition")?["source"]?[kind] != nil)
+            }
+            let first = try await server.get("/subscriptions?limit=2")
+            let shown = try #require(try first.member("subscriptions")?.arrayValue)
+            #expect(shown.map { $0["name"]?.stringValue } == ["a", "b"])
+            #expect(shown.map { $0["definition"]?["source"] } == [.object([]), .object([])])
+            #expect(shown.allSatisfy { $0["definition"]?["interval"] != nil })
+            #expect(try first.member("nextCursor") == "b")
+            let second = try await server.get("/subscriptions?limit=2&cursor=b")
+            #expect(try second.member("subscriptions")?.arrayValue?.map { $0["name"]?.stringValue } == ["c"])
+            #expect(try second.member("nextCursor") == nil)
+            #expect(try await server.get("/subscriptions?cursor=a%20b").status == 400)
+        }
+    }
+
     @Test("A faulty definition is refused with the place of the fault; conditions hold")
     func refused() async throws {
         try await TestServer.with { (server) async throws in
@@ -75,6 +129,18 @@ struct SubscriptionRouteTests {
             for (text, status, pointer) in faults {
                 let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
                 #expect(try reply.status == status && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
+            }
+            let token = "larder_ci_" + String(repeating: "a", count: 43)
+            let spelled = token.replacing("_", with: "%5F")
+            for (text, pointer) in [
+                (#"{"source": {"feed": "http://127.0.0.1:1/?a=\#(token)"}}"#, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/", "http://127.0.0.1:1/\#(spelled)"]}}"#, "/source"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "headers": {"A": "\#(token)"}}"#, "/headers"),
+                (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "headers": {"\#(token)": "a"}}"#, "/headers"),
+            ] {
+                let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)
+                #expect(try reply.status == 400 && reply.member("pointer")?.stringValue == pointer, "\(reply.text)")
+                #expect(!reply.text.contains(token))
             }
             var fields = Self.json
             fields[.ifMatch] = "*"

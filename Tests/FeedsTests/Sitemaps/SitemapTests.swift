@@ -99,7 +99,7 @@ struct SitemapWalkTests {
             ], pages: ["http://h.example/2": ["http://h.example/a", "http://h.example/%61", "http://h.example/b"]])
         #expect(fetched == ["http://h.example/0", "http://h.example/1", "http://h.example/2"])
         #expect(walk.entries.map(\.location) == ["http://h.example/a", "http://h.example/b"])
-        #expect(walk.problems.isEmpty && walk.isFinished)
+        #expect(walk.problem == nil && walk.isFinished)
     }
 
     @Test("Indexes without end stop at the limits of depth and of sitemaps")
@@ -108,29 +108,46 @@ struct SitemapWalkTests {
         for number in 0..<50 { chain["http://h.example/\(number)"] = ["http://h.example/\(number + 1)"] }
         let deep = walk(indexes: chain, pages: [:])
         #expect(deep.fetched.count == 4)
-        #expect(deep.walk.problems.map(\.reason) == ["sitemap indexes are nested more than 3 deep"])
+        #expect(deep.walk.problem?.reason == "sitemap indexes are nested more than 3 deep")
         let wide = walk(
             indexes: ["http://h.example/0": (1..<50).map { "http://h.example/\($0)" }], pages: [:],
             limits: .init(sitemaps: 10))
-        #expect(wide.fetched.count == 10)
-        #expect(wide.walk.problems == [.init(url: "http://h.example/10", reason: "there are over 10 sitemaps")])
+        #expect(wide.fetched.count == 1)
+        let problem = SitemapWalk.Problem(url: "http://h.example/10", reason: "there are over 10 sitemaps")
+        #expect(wide.walk.problem == problem)
     }
 
-    @Test("A walk reports the sitemaps that it could not use, and the limit of URLs")
+    @Test("A walk ends at its first problem, and names it")
     func problems() {
-        var walk = SitemapWalk("http://h.example/0", limits: .init(urls: 1))
-        #expect(walk.next() == "http://h.example/0" && !walk.isFinished)
-        let index = ["http://h.example/1", "mailto:a", "http://h.example/2"].map { Sitemap.Entry(location: $0) }
-        walk.receive(.items(Sitemap(kind: .index, entries: index)))
-        #expect(walk.next() == "http://h.example/1")
-        walk.fail("404")
-        #expect(walk.next() == "http://h.example/2")
+        let invalid = [SourceOutcome<Sitemap>.items(index(["http://h.example/1", "mailto:a", "http://h.example/2"]))]
+        #expect(end(invalid, at: "mailto:a") == "the URL of the sitemap is not valid")
+        let one = SourceOutcome<Sitemap>.items(index(["http://h.example/1", "http://h.example/2"]))
+        #expect(end([one, .unparsable("404")], at: "http://h.example/1") == "404")
         let pages = ["http://h.example/a", "http://h.example/b"].map { Sitemap.Entry(location: $0) }
-        walk.receive(.items(Sitemap(kind: .pages, entries: pages)))
-        #expect(walk.next() == nil && walk.entries.count == 1)
-        #expect(
-            walk.problems.map(\.reason) == [
-                "the URL of the sitemap is not valid", "404", "the sitemaps list over 1 URLs",
-            ])
+        let many = SourceOutcome<Sitemap>.items(Sitemap(kind: .pages, entries: pages))
+        #expect(end([many], at: "http://h.example/b", .init(urls: 1)) == "the sitemaps list over 1 URLs")
+        let words = "the URLs of the sitemaps have over 30 bytes"
+        #expect(end([many], at: "http://h.example/b", .init(urlBytes: 30)) == words)
+    }
+
+    @Test("An index of 50,000 invalid sitemaps is one problem")
+    func invalidSitemaps() {
+        let outcome = SourceOutcome<Sitemap>.items(index([String](repeating: "mailto:a", count: 50_000)))
+        #expect(end([outcome], at: "mailto:a") == "the URL of the sitemap is not valid")
+    }
+
+    private func index(_ urls: [String]) -> Sitemap { Sitemap(kind: .index, entries: urls.map { .init(location: $0) }) }
+
+    /// The reason for which a walk ends at a URL.
+    private func end(
+        _ outcomes: [SourceOutcome<Sitemap>], at url: String, _ limits: SitemapWalk.Limits = .init()
+    ) -> String? {
+        var walk = SitemapWalk("http://h.example/0", limits: limits)
+        for outcome in outcomes {
+            #expect(walk.next() != nil && !walk.isFinished)
+            walk.receive(outcome)
+        }
+        #expect(walk.next() == nil && walk.isFinished && walk.entries.isEmpty && walk.problem?.url == url)
+        return walk.problem?.reason
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Outbox
 import Primitives
 import TestSupport
 
@@ -23,6 +24,12 @@ final class TestDocument: Sendable {
         /// The value of `Authorization` that the origin wants; `nil`: none.
         var secret: String?
         var fields: HTTPFields = [:]
+        /// The tag of all versions, as of versions within one second; `nil`: each version has a tag of its own.
+        var tag: String?
+        /// A field without which the origin knows no document.
+        var neededField: HTTPField?
+        /// The path to which GETs are redirected; `nil`: they are not.
+        var location: String?
         /// The GETs wait for the gate; `nil`: they do not wait.
         var reads: Gate?
         /// The bodies that the document has had, without the first.
@@ -50,7 +57,7 @@ final class TestDocument: Sendable {
     var url: String { origin.url("/doc") }
     var body: String? { shared.value.withLock(\.body) }
     var effects: [String?] { shared.value.withLock(\.effects) }
-    var etag: String { shared.value.withLock { Self.tag($0.version) } }
+    var etag: String { shared.value.withLock { Self.tag($0) } }
     func change(_ change: (inout State) -> Void) { shared.value.withLock { change(&$0) } }
 
     /// Another writer replaces the document.
@@ -64,10 +71,9 @@ final class TestDocument: Sendable {
     /// The requests with this method.
     func requests(_ method: String) -> [ScriptedOrigin.Request] { origin.requests.filter { $0.method == method } }
 
-    /// A tag of 32 digits counts as a digest, so it is sound at once.
-    private static func tag(_ version: Int) -> String {
-        let digits = String(version)
-        return "\"" + String(repeating: "0", count: 32 - digits.count) + digits + "\""
+    /// A digest of the body is sound at once.
+    private static func tag(_ state: State) -> String {
+        state.tag ?? "\"\(BodyDigest(of: Array((state.body ?? "").utf8)).hex)\""
     }
 
     private static func answer(
@@ -75,11 +81,17 @@ final class TestDocument: Sendable {
     ) throws {
         let state = shared.value.withLock(\.self)
         if let secret = state.secret, request["Authorization"] != secret { return try connection.respond(401) }
+        if let field = state.neededField, request[field.name.rawName] != field.value {
+            return try connection.respond(404)
+        }
         guard request.method != "GET" else {
             try state.reads?.waitBlocking()
             guard let body = state.body else { return try connection.respond(404) }
+            if let location = state.location, request.target != location {
+                return try connection.respond(307, fields: [.location: location])
+            }
             var fields = state.fields
-            fields[.eTag] = tag(state.version)
+            fields[.eTag] = tag(state)
             fields[.contentType] = "application/json"
             return try connection.respond(fields: fields, body: body)
         }
@@ -93,7 +105,7 @@ final class TestDocument: Sendable {
         case .loseAnswer, nil: break
         }
         let status = shared.value.withLock { state -> Int in
-            if let wanted = request["If-Match"], state.body == nil || wanted != tag(state.version) { return 412 }
+            if let wanted = request["If-Match"], state.body == nil || wanted != tag(state) { return 412 }
             if request["If-None-Match"] == "*", state.body != nil { return 412 }
             if request.method == "DELETE", state.body == nil { return 404 }
             state.body = request.method == "DELETE" ? nil : String(decoding: request.body, as: UTF8.self)

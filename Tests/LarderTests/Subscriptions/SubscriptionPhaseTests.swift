@@ -61,7 +61,8 @@ struct SubscriptionPhaseTests {
             #expect(report.state == .pending && report.generation == 0 && report.wanted == 1)
             web["/a"] = .init(body: "a2")
             try await test.refresh("set")
-            #expect(try await test.wait("set") { $0.held == 1 }.generation == 1)
+            // The requested refresh may have ended the running one, and a second one.
+            #expect(try await test.wait("set") { $0.held == 1 }.generation >= 1)
         }
     }
 

@@ -49,6 +49,31 @@ struct SubscriptionServiceTests {
         }
     }
 
+    @Test("Signed URLs of a source and of its items reach the origin as they are written, also after a restart")
+    func signedURLs() async throws {
+        try await TestSubscriptions.withOne { test in
+            let (feed, item) = ("/feed?sig=%7e%41", "/1?sig=%7eb%2f%41")
+            let web = try TestWeb([item: "one", "/2?sig=%7e": "two"])
+            web[feed] = .init(body: web.feed([item]))
+            try await test.put("news", ["source": ["feed": .string(web.url(feed))], "interval": "1h"])
+            try await test.put("set", ["source": ["urls": [.string(web.url("/2?sig=%7e"))]]])
+            #expect(try await test.wait("news", generation: 1).held == 1)
+            #expect(try await test.wait("set", generation: 1).held == 1)
+            #expect(try await test.body(web.url("/1?sig=~b%2FA")) == "one")
+
+            try await test.restart()
+            web[item] = .init(body: "new")
+            web["/2?sig=%7e"] = .init(body: "new")
+            for name in ["news", "set"] {
+                try await test.wait(name) { $0.generation == 1 }
+                try await test.refresh(name)
+                #expect(try await test.wait(name, generation: 2).held == 1)
+            }
+            #expect(try await test.body(web.url("/1?sig=~b%2FA")) == "new")
+            #expect(try await test.body(web.url("/2?sig=~")) == "new")
+        }
+    }
+
     @Test("A source that is empty, HTML or gone leaves the set as it is, and is told with its reason")
     func brokenSource() async throws {
         try await TestSubscriptions.withOne { test in
@@ -120,6 +145,28 @@ struct SubscriptionServiceTests {
         }
     }
 
+    @Test("After the clock went back by a day, a subscription at rest refreshes within its interval")
+    func clockBackAtRest() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a1"])
+            try await test.put("set", ["source": ["urls": [.string(web.url("/a"))]], "interval": "1h"])
+            try await test.wait("set", generation: 1)
+            web["/a"] = .init(body: "a2")
+            test.turn(.seconds(-86_400))
+            // The turn has ended.
+            test.service.queue.sync {}
+            let back = test.clock.now()
+            // The round begins after the interval, and the phase of the URL lies within another one.
+            test.turn(.seconds(3600))
+            try await test.wait("set") { report in
+                if web.origin.requestCount == 1 { test.clock.advance(by: .seconds(30)) }
+                return report.generation == 2
+            }
+            #expect(test.clock.now() <= back + .seconds(7260))
+            #expect(try await test.body(web.url("/a")) == "a2")
+        }
+    }
+
     @Test("After rm -r of the cache the set is fetched again", arguments: [true, false])
     func lostCache(isOriginAway: Bool) async throws {
         try await TestSubscriptions.withOne { test in
@@ -176,6 +223,24 @@ struct SubscriptionServiceTests {
                 test.turn(.seconds(10))
             }
             #expect(try await test.wait("set", generation: 1).held == 5)
+        }
+    }
+
+    @Test("A restart keeps minGap to the requests of the earlier process")
+    func pacingOverRestarts() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a", "/b": "b"])
+            let urls: [JSON] = ["/a", "/b"].map { .string(web.url($0)) }
+            try await test.put("set", ["source": ["urls": .array(urls)], "minGap": 10])
+            try await test.wait("set") { _ in web.origin.requestCount == 1 }
+            for _ in 0..<3 {
+                try await test.restart()
+                try await test.wait("set") { $0.wanted == 2 }
+            }
+            test.turn(.seconds(10))
+            try await test.wait("set") { _ in web.origin.requestCount >= 2 }
+            _ = try await test.report("set")
+            #expect(web.origin.requestCount == 2)
         }
     }
 
@@ -261,6 +326,30 @@ struct SubscriptionServiceTests {
             try await test.wait("set", generation: 1)
             #expect(web.origin.requests.allSatisfy { $0["Authorization"] == "Bearer secret" })
             #expect(other.origin.requestCount == 1 && other.origin.requests[0]["Authorization"] == nil)
+        }
+    }
+
+    @Test("No request begins before the present credential has been read")
+    func lateCredential() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a1"])
+            func set(_ secret: String) async throws {
+                let origins: Set = ["http://127.0.0.1:\(web.origin.port)"]
+                try await test.setCredential(
+                    "key", OutboxCredential(origins: origins, fields: [.init("Authorization", secret)]))
+            }
+            try await set("first")
+            try await test.put("set", ["source": ["urls": [.string(web.url("/a"))]], "credential": "key"])
+            try await test.wait("set", generation: 1)
+            try await set("second")
+            let gate = Gate("the outbox, which has the credentials")
+            test.server.outbox.queue.async { try? gate.waitBlocking() }
+            try await test.refresh("set")
+            test.service.clockChanged()
+            _ = try await test.report("set")
+            gate.open()
+            try await test.wait("set", generation: 2)
+            #expect(web.origin.requests.map { $0["Authorization"] } == ["first", "second"])
         }
     }
 }

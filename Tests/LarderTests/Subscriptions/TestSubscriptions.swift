@@ -11,6 +11,8 @@ import Testing
 final class TestSubscriptions: Sendable {
     let temporary: TemporaryDirectory
     let clock = ManualClock()
+    /// Of all servers on the directories.
+    let log = LogRecorder()
     private let current: Locked<LarderService>
 
     var server: LarderService { current.withLock(\.self) }
@@ -30,28 +32,28 @@ final class TestSubscriptions: Sendable {
 
     private init() throws {
         temporary = try TemporaryDirectory("larder-subscriptions")
-        current = Locked(try Self.makeServer(temporary, clock))
+        current = Locked(try Self.makeServer(temporary, clock, log))
     }
 
     private static func makeServer(
-        _ temporary: TemporaryDirectory, _ clock: ManualClock
+        _ temporary: TemporaryDirectory, _ clock: ManualClock, _ log: LogRecorder
     ) throws -> LarderService {
         var configuration = Configuration()
         configuration.directory = temporary.path("cache")
         configuration.stateDirectory = temporary.path("state")
         configuration.layout = .hashed
         configuration.allowedOrigins = [try AddressRule("127.0.0.0/8")]
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let logger = Logger(label: "test", factory: { _ in log.handler })
         return try LarderService(configuration: configuration, clock: clock, logger: logger)
     }
 
     /// Stops the server, runs `meanwhile`, and starts another one on the same directories.
     func restart(_ meanwhile: @Sendable @escaping () throws -> Void = {}) async throws {
-        let (old, temporary, clock) = (server, temporary, clock)
+        let (old, temporary, clock, log) = (server, temporary, clock, log)
         let next = try await blocking {
             old.close()
             try meanwhile()
-            return try Self.makeServer(temporary, clock)
+            return try Self.makeServer(temporary, clock, log)
         }
         current.withLock { $0 = next }
     }
@@ -87,8 +89,19 @@ final class TestSubscriptions: Sendable {
         }
     }
 
+    /// The names of all subscriptions.
+    func names() async throws -> [String] {
+        let page = try await result { self.service.list(in: "default", after: "", limit: 100, completion: $0) }
+        return page.reports.map(\.name)
+    }
+
     /// Whether a host wants a pause.
     var isPaused: Bool { service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty } }
+
+    /// Whether a running refresh has the answer for a member.
+    func isSettled(_ key: String) -> Bool {
+        service.queue.sync { service.sets.values.contains { $0.machine.members[key]?.step == .settled } }
+    }
 
     func setCredential(_ name: String, _ credential: OutboxCredential) async throws {
         let result: Result<Void, OutboxFailure> = await withCheckedContinuation { continuation in
@@ -127,6 +140,20 @@ final class TestSubscriptions: Sendable {
                 throw CancellationError()
             }
             service.clockChanged()
+            // The pause only separates two checks.
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Waits for a line of the log that contains a text.
+    func waitForLine(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+        let deadline = ContinuousClock.now + Gate.defaultLimit
+        while true {
+            if let line = log.lines.elements.first(where: { $0.contains(text) }) { return line }
+            guard ContinuousClock.now < deadline else {
+                Issue.record("never logged: \(text)", sourceLocation: sourceLocation)
+                throw CancellationError()
+            }
             // The pause only separates two checks.
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -6,7 +6,6 @@ import Testing
 /// The cases that races with real servers have found, each named after the broken promise.
 struct FoundCasesTests {
     private let shell = Shell()
-    private let digestTag = "\"" + String(repeating: "0f", count: 32) + "\""
 
     private func strong(_ etag: String) -> WriteGuard { .ifMatch(Validator(strong: etag)!) }
 
@@ -15,6 +14,7 @@ struct FoundCasesTests {
     @Test("A rival that writes every second does not starve a change when the tags are digests")
     func busyResource() throws {
         shell.accept(try .put("a=2&b=1", on: "a=1&b=1", etag: nil))
+        let digestTag = FlatObject.digestTag("a=1&b=5")
         shell.read(200, "a=1&b=5", etag: digestTag, modified: shell.now)
         #expect(shell.sends.map(\.content) == [.body(Array("a=2&b=5".utf8))])
         #expect(shell.sends.map(\.guarding) == [strong(digestTag)])
@@ -43,6 +43,17 @@ struct FoundCasesTests {
             shell.sleep()
         }
         #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.rows[id]!.isUnguarded)
+    }
+
+    @Test("A weak tag with a Date a little later than its evaluation is read again, and the request is guarded")
+    func lateDate() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1", etag: nil))
+        let modified = shell.now - .seconds(2)
+        shell.read(200, "a=1", etag: "W/\"x\"", modified: modified)
+        try #require(shell.sends.isEmpty)
+        shell.sleep()
+        shell.read(200, "a=1", etag: "\"x\"", modified: modified)
+        #expect(shell.sends.map(\.guarding) == [strong("\"x\"")] && !shell.rows[id]!.isUnguarded)
     }
 
     // MARK: - Decisions about unknown outcomes
@@ -151,6 +162,7 @@ struct FoundCasesTests {
     private func changeOnRewritten(_ ours: String, base: String, rewritten: String, _ policy: ConflictPolicy) throws {
         shell.accept(try .put(base, on: "a=1"))
         shell.accept(try .put(ours, on: base, etag: nil).with { $0.onConflict = policy })
+        let digestTag = FlatObject.digestTag(rewritten)
         try shell.answer(201, etag: digestTag)
         for _ in 0..<2 { shell.read(200, rewritten, etag: digestTag) }
         #expect(shell.sends.map(\.guarding) == [strong(digestTag)])

@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 
 @testable import Outbox
 
@@ -21,11 +22,13 @@ final class OutboxSimulation {
     private(set) var lostAnswers = 0
     private(set) var kills = 0
     private(set) var refusedCredentials = 0
+    /// The changes that were done with an effect that the cache had not got.
+    var removals: Int { shell.removals.count }
     /// The version of the credential that the origin wants.
     private var wantedCredential = 0
     private let shell: Shell
     private let origin: FakeOrigin
-    private var random: Generator
+    private var random: SplitMix64
     private var edits: [Change.ID: Authored] = [:]
     private var postIDs: [Change.ID] = []
     /// The decisions after which a change may have one more effect.
@@ -36,6 +39,8 @@ final class OutboxSimulation {
     /// The changes with an unknown outcome that no GET has looked at since.
     private var unseen: Set<Change.ID> = []
     private var checkedPublications = 0
+    /// The versions in the cache, by the number of effects in the origin's log when they were read.
+    private var cached: [String: Int] = [:]
     /// Requests of killed processes and lost connections, which may still reach the origin.
     private var late: [SendOrder] = []
     private var isFaulty = true
@@ -43,18 +48,21 @@ final class OutboxSimulation {
     private let fields = ["a", "b", "c"]
 
     init(seed: UInt64) {
-        random = Generator(seed: seed)
+        random = SplitMix64(seed: seed)
         shell = Shell(seed: seed ^ 0xFFFF)
         shell.isStoreSlow = seed / 2 % 2 == 0
         origin = FakeOrigin(hasSecondTags: seed % 2 == 0)
         for url in urls.dropLast() {
             origin.write(url, FlatObject(["a": "a0", "b": "b0", "c": "c0"]).bytes, by: nil, at: shell.now)
         }
+        for url in urls.dropLast() { cached[url] = origin.log.count }
         shell.now = shell.now + .seconds(10)
         shell.willRead = { [unowned self] order in
             guard let end = pauses[host(order.url)], shell.now < end else { return }
             problems.append("a GET of change \(order.flight.change) begins in a pause")
         }
+        shell.willRemove = { [unowned self] order in cached[order.target.url] = nil }
+        shell.didPublish = { [unowned self] summary in checkCache(summary) }
     }
 
     var accepted: Int { edits.count + postIDs.count }
@@ -135,12 +143,13 @@ final class OutboxSimulation {
         else { return }
         if pending.isEmpty, seen != nil {
             // The cache knows the tag as the look would find it.
-            let mark = origin.get(url, at: shell.now).mark
-            if case .sound(let validator) = Soundness(of: mark) {
+            let answer = origin.get(url, at: shell.now)
+            if case .sound(let validator) = Soundness(of: answer.mark, body: answer.body) {
                 draft.base = .version(ResourceVersion(body: seen!, validator: validator))
             }
         }
         if chance(1, of: 3) { draft.credential = "work" }
+        if chance(1, of: 6) { draft.fields = [ChangeField("X-Tenant", "ada")] }
         if chance(1, of: 12) { draft.expires = shell.now + .seconds(20) }
         let id = shell.accept(draft)
         edits[id] = Authored(url: url, field: field, value: value, lane: draft.laneName)
@@ -182,6 +191,10 @@ final class OutboxSimulation {
             answer.status = 503
             if chance(1, of: 3) { answer.retryAfter = pause(order.flight, order.url, 3) }
         }
+        // Other readers may not get every answer, and the cache may fail.
+        let isStored = answer.status == 200 && order.fields.isEmpty && !(isFaulty && chance(1, of: 4))
+        answer.isStored = isStored
+        if isStored { cached[order.url] = origin.log.count }
         shell.step(.readAnswered(order.flight, answer))
     }
 
@@ -328,6 +341,14 @@ final class OutboxSimulation {
             }
         }
         checkedPublications = shell.published.count
+    }
+
+    /// No reader may find a version that is older than the effect of a change that is done.
+    private func checkCache(_ summary: ChangeSummary) {
+        guard summary.state == .done, let edit = edits[summary.id], let version = cached[edit.url],
+            let effect = origin.log.firstIndex(where: { $0.change == summary.id }), version <= effect
+        else { return }
+        problems.append("change \(summary.id) is done, and the cache has an older version")
     }
 
     private func checkEnd() {

@@ -81,6 +81,27 @@ struct ChangeTests {
         #expect(result.cancelled.map(\.problem?.kind) == [.squashed])
     }
 
+    @Test("Squash of an edit and a patch has the type of a body, not that of the patch")
+    func squashedPatch() throws {
+        let patch = try ChangeDraft.put("a=3", on: "a=2").with { draft in
+            (draft.method, draft.edit) = ("PATCH", .jsonPatch(Array("a=3".utf8)))
+            draft.fields = [ChangeField("Content-Type", "application/json-patch+json; charset=utf-8")]
+        }
+        let result = try Change.squash([change(1, .put("a=2", on: "a=1")), change(2, patch)])
+        #expect(result.survivor.draft.method == "PUT")
+        #expect(result.survivor.draft.fields == [ChangeField("Content-Type", "application/json")])
+    }
+
+    @Test("The bytes of a change include its lane, its caller's key and the tag of its base")
+    func byteCount() throws {
+        let draft = try ChangeDraft.put("a=1", on: "a=0", etag: nil)
+        let long = String(repeating: "x", count: 200)
+        #expect(draft.with { $0.lane = long }.byteCount == draft.byteCount + 200)
+        let keyed = draft.with { $0.callerKey = CallerKey(long, payload: BodyDigest(of: [])) }
+        #expect(keyed.byteCount == draft.byteCount + 200)
+        #expect(try ChangeDraft.put("a=1", on: "a=0", etag: "\"1234\"").byteCount == draft.byteCount + 6)
+    }
+
     @Test("Revert of an edit, a creation and a deletion is the opposite, on the version that the change made")
     func reverts() throws {
         let edit = try change(1, .put("a=2", on: "a=1"), .done).reverted(by: "d")
@@ -92,5 +113,23 @@ struct ChangeTests {
         for draft in [edit, creation, deletion] { try draft.check(OutboxLimits()) }
         #expect(throws: OutboxError.self) { try change(1, .post("x"), .done).reverted(by: "d") }
         #expect(throws: OutboxError.self) { try change(1, .put("a=2", on: "a=1"), .pending).reverted(by: "d") }
+    }
+
+    @Test("A revert has the media type of the body that it restores, and no other field of the change's content")
+    func revertedType() throws {
+        func fields(_ draft: ChangeDraft) throws -> [String] {
+            try change(1, draft, .done).reverted(by: "d").fields.map { "\($0.name): \($0.value)" }
+        }
+        let names = [ChangeField("Content-Type", "text/b"), ChangeField("Content-Encoding", "gzip")]
+        let edit = try ChangeDraft.put("a=2", on: "a=1").with { draft in
+            draft.fields = names + [ChangeField("X-1", "v")]
+            draft.baseType = "text/a"
+        }
+        #expect(try fields(edit) == ["X-1: v", "Content-Type: text/a"])
+        #expect(try fields(edit.with { $0.baseType = nil }) == ["X-1: v", "Content-Type: text/b"])
+        #expect(try change(1, edit, .done).reverted(by: "d").baseType == "text/b")
+        let creation = try ChangeDraft.put("a=2", on: nil).with { $0.fields = names }
+        #expect(try fields(creation) == [])
+        #expect(try fields(.delete("a=1").with { $0.baseType = "text/a" }) == ["Content-Type: text/a"])
     }
 }

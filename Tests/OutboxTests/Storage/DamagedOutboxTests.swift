@@ -1,16 +1,17 @@
 import Foundation
 import GRDB
 import Primitives
+import TestSupport
 import Testing
 
 @testable import Outbox
 
 /// Files that must not be opened. Each stays as it is, byte for byte.
 struct DamagedOutboxTests {
-    private let folder: TemporaryFolder
+    private let folder: TemporaryDirectory
     private var path: String { folder.path + "/outbox.sqlite" }
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try TemporaryDirectory() }
 
     private func fill() throws {
         let store = try OutboxStore(directory: folder.path)
@@ -29,7 +30,7 @@ struct DamagedOutboxTests {
         return error
     }
 
-    private func isDamage(_ error: OutboxError) -> Bool { if case .damaged = error { true } else { false } }
+    private func isDamage(_ error: OutboxError) -> Bool { if case .state(.damaged) = error { true } else { false } }
 
     @Test("A file that is no database is refused, and the error names it and says how to go on")
     func noDatabase() throws {
@@ -68,7 +69,7 @@ struct DamagedOutboxTests {
         let queue = try DatabaseQueue(path: path)
         try queue.write { try $0.execute(sql: "CREATE TABLE t (a)") }
         try queue.close()
-        #expect(try refuses() == .foreignFile(path: path))
+        #expect(try refuses() == .state(.foreignFile(path: path)))
     }
 
     @Test("A newer format is refused, and the format of this build is opened again")
@@ -79,13 +80,13 @@ struct DamagedOutboxTests {
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 9") }
         try queue.close()
         let error = try #require(throws: OutboxError.self) { try OutboxStore(directory: folder.path) }
-        #expect(error == .newerFormat(path: path, found: 9, supported: OutboxSchema.format))
+        #expect(error == .state(.newerFormat(path: path, found: 9, supported: 3)))
     }
 
     @Test("A second store for the same file is refused while the first is open")
     func secondStore() throws {
         let first = try OutboxStore(directory: folder.path)
-        #expect(throws: OutboxError.inUse(path: path)) { try OutboxStore(directory: folder.path) }
+        #expect(throws: OutboxError.state(.inUse(path: path))) { try OutboxStore(directory: folder.path) }
         first.close()
         try OutboxStore(directory: folder.path).close()
     }

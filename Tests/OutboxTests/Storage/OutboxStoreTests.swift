@@ -1,17 +1,18 @@
 import Foundation
 import GRDB
 import Primitives
+import TestSupport
 import Testing
 
 @testable import Outbox
 
 struct OutboxStoreTests {
-    private let folder: TemporaryFolder
+    private let folder: TemporaryDirectory
     private let directory: String
     private let now = Timestamp(seconds: 1_800_000_000)
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = try TemporaryDirectory()
         directory = folder.path + "/state/larder"
     }
 
@@ -25,12 +26,12 @@ struct OutboxStoreTests {
     func modes() throws {
         let store = try open()
         try store.insert(.put("a=2", on: "a=1"), now: now)
-        #expect(TemporaryFolder.mode(of: directory) == 0o700)
-        for suffix in ["", "-wal"] { #expect(TemporaryFolder.mode(of: store.path + suffix) == 0o600) }
+        #expect(TemporaryDirectory.mode(of: directory) == 0o700)
+        for suffix in ["", "-wal"] { #expect(TemporaryDirectory.mode(of: store.path + suffix) == 0o600) }
         store.close()
         chmod(store.path, 0o644)
         let again = try open()
-        #expect(TemporaryFolder.mode(of: again.path) == 0o600)
+        #expect(TemporaryDirectory.mode(of: again.path) == 0o600)
     }
 
     @Test("A commit is durable: the log is synchronized with each one")
@@ -64,6 +65,7 @@ struct OutboxStoreTests {
             $0.onUncertain = .retry
             $0.expires = now + .seconds(5)
             $0.credential = "work"
+            $0.baseType = "text/a"
         }
         var changes: [Change] = []
         for draft in drafts { changes.append(try store.insert(draft, now: now).change) }
@@ -103,7 +105,7 @@ struct OutboxStoreTests {
             #expect(try other.change(change.id) == change)
             #expect(try other.unended().map(\.state) == (state == .done ? [] : [state]))
             var machine = OutboxMachine()
-            var random = Generator(seed: 1)
+            var random = SplitMix64(seed: 1)
             let actions = machine.step(
                 .restarted(try other.unended(), pauses: try other.pauses()), now: now, random: &random)
             #expect(actions.contains(.load(change.id)) == (state != .done))
@@ -228,18 +230,18 @@ struct OutboxStoreTests {
     func diskFull() throws {
         let store = try open()
         try store.insert(.put("a=2", on: "a=1"), now: now)
-        try store.database.writeWithoutTransaction { db in
+        try store.database.write { db in
             let pages = try Int.fetchOne(db, sql: "PRAGMA page_count")!
             try db.execute(sql: "PRAGMA max_page_count = \(pages + 2)")
         }
         let large = try ChangeDraft.put(String(repeating: "x", count: 100_000), on: nil)
-        #expect(throws: OutboxError.noSpace) { try store.insert(large, now: now) }
+        #expect(throws: OutboxError.state(.noSpace)) { try store.insert(large, now: now) }
         #expect(try store.list(ChangeFilter(), limit: 10).changes.count == 1)
         let files = try folder.copyOfFiles(in: directory)
         let copy = try OutboxStore(directory: files.path)
         #expect(try copy.list(ChangeFilter(), limit: 10).changes.count == 1)
         copy.close()
-        try store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = 100000") }
+        try store.database.write { try $0.execute(sql: "PRAGMA max_page_count = 100000") }
         #expect(try store.insert(large, now: now).isNew)
     }
 
@@ -302,6 +304,6 @@ struct OutboxStoreTests {
     func closed() throws {
         let store = try open()
         store.close()
-        #expect(throws: OutboxError.closed) { try store.unended() }
+        #expect(throws: OutboxError.state(.closed)) { try store.unended() }
     }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import Primitives
+import TestSupport
 import Testing
 
 @testable import Outbox
@@ -9,7 +10,7 @@ struct PauseStoreTests {
 
     @Test("A pause survives the end of the process, a later one takes its place, and pruning removes ended ones")
     func pauses() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let store = try OutboxStore(directory: folder.path)
         let first = HostPause(origin: "https://a.example", start: now, end: now + .seconds(60))
         let later = HostPause(origin: "https://a.example", start: now, end: now + .seconds(3600))
@@ -25,7 +26,7 @@ struct PauseStoreTests {
 
     @Test("A file of the first format gets the table, and keeps its changes")
     func migration() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryDirectory()
         let store = try OutboxStore(directory: folder.path)
         let change = try store.insert(.put("a=2", on: "a=1"), now: now).change
         let path = store.path
@@ -34,7 +35,8 @@ struct PauseStoreTests {
         try queue.writeWithoutTransaction {
             try $0.execute(
                 sql: """
-                    DROP TABLE pauses; ALTER TABLE changes DROP COLUMN skipsLook; PRAGMA user_version = 1
+                    DROP TABLE pauses; ALTER TABLE changes DROP COLUMN skipsLook;
+                    ALTER TABLE changes DROP COLUMN baseType; PRAGMA user_version = 1
                     """)
         }
         try queue.close()

@@ -45,7 +45,8 @@ final class FakeOrigin {
         let mark = ReadMark(
             etag: tag(of: url), lastModified: resource.map { second($0.modified) }, date: second(now),
             digest: BodyDigest(of: body), received: now)
-        return ReadAnswer(status: resource == nil ? 404 : 200, body: body, mark: mark)
+        return ReadAnswer(
+            status: resource == nil ? 404 : 200, body: body, mark: mark, isStored: resource != nil)
     }
 
     /// Applies a request, and answers it.

@@ -16,6 +16,9 @@ struct FlatObject: Hashable {
         Array(members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&").utf8)
     }
 
+    /// An entity tag that is a digest of a body.
+    static func digestTag(_ body: String) -> String { "\"\(BodyDigest(of: Array(body.utf8)).hex)\"" }
+
     func setting(_ name: String, _ value: String) -> FlatObject {
         var copy = self
         copy.members[name] = value
@@ -25,13 +28,18 @@ struct FlatObject: Hashable {
     /// Merges member by member. Without a base, two different objects clash, or ours is the result.
     static func merge(_ order: MergeOrder) -> MergeResult {
         let bodies = [order.base, order.ours, order.theirs].compactMap { $0 }
-        guard bodies.allSatisfy({ $0.contains(UInt8(ascii: "=")) }) else {
-            return order.ours == order.theirs ? .equalsTheirs : .clash
-        }
-        let (ours, theirs) = (FlatObject(order.ours).members, FlatObject(order.theirs).members)
+        let isObject = bodies.allSatisfy { $0.contains(UInt8(ascii: "=")) }
+        if isObject, let base = order.base, FlatObject(base) == FlatObject(order.theirs) { return .theirsIsBase }
+        guard let ours = order.ours else { return .clash }
+        guard isObject else { return ours == order.theirs ? .equalsTheirs : .clash }
+        return merge(order, ours)
+    }
+
+    private static func merge(_ order: MergeOrder, _ body: [UInt8]) -> MergeResult {
+        let (ours, theirs) = (FlatObject(body).members, FlatObject(order.theirs).members)
         guard let base = order.base.map({ FlatObject($0).members }) else {
             if ours == theirs { return .equalsTheirs }
-            return order.prefersOurs ? .clean(body: order.ours, patch: nil) : .clash
+            return order.prefersOurs ? .clean(body: body, patch: nil) : .clash
         }
         var merged = theirs
         for name in Set(base.keys).union(ours.keys).union(theirs.keys) {

@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 
 @testable import Outbox
 
@@ -8,11 +9,13 @@ final class Shell {
     var machine = OutboxMachine()
     var rows: [Change.ID: Change] = [:]
     var now = Timestamp(seconds: 1_800_000_000)
-    var random: Generator
+    var random: SplitMix64
     var reads: [ReadOrder] = []
     var sends: [SendOrder] = []
     var published: [ChangeSummary] = []
     var dropped: [Change.ID] = []
+    /// The removed versions that did not show the effects of changes.
+    var removals: [RemovalOrder] = []
     var refusals: [Refusal] = []
     var merges: [MergeOrder] = []
     var pauses: [String: HostPause] = [:]
@@ -29,11 +32,13 @@ final class Shell {
     /// The versions of the credential with which the requests of a flight were made.
     private(set) var usedCredentials: [Flight: Int] = [:]
     var willRead: (ReadOrder) -> Void = { _ in }
+    var willRemove: (RemovalOrder) -> Void = { _ in }
+    var didPublish: (ChangeSummary) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
     private var nextID: Change.ID = 1
 
-    init(seed: UInt64 = 1) { random = Generator(seed: seed) }
+    init(seed: UInt64 = 1) { random = SplitMix64(seed: seed) }
 
     @discardableResult
     func accept(_ draft: ChangeDraft) -> Change.ID {
@@ -107,7 +112,13 @@ final class Shell {
             stateWhenSent.append(rows[order.flight.change]!.state)
             sends.append(order)
         case .wake(let date): wake = date
-        case .publish(let summary): published.append(summary)
+        case .publish(let summary):
+            published.append(summary)
+            didPublish(summary)
+        case .removeVersion(let order):
+            willRemove(order)
+            removals.append(order)
+            return .versionRemoved(order.flight)
         case .dropFromView(let summary): dropped.append(summary.id)
         case .noteRewrite(let note):
             for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
@@ -141,13 +152,19 @@ final class Shell {
     // MARK: - Answers
 
     /// Answers the oldest GET. The resource was last changed long ago unless `modified` is given.
-    func read(_ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil) {
+    func read(
+        _ status: Int, _ body: String = "", etag: String? = "\"1\"", modified: Timestamp? = nil,
+        isStored: Bool = true, location: String? = nil
+    ) {
         let order = reads.removeFirst()
         let bytes = Array(body.utf8)
         let mark = ReadMark(
             etag: etag, lastModified: modified ?? now - .seconds(3600), date: now, digest: BodyDigest(of: bytes),
             received: now)
-        step(.readAnswered(order.flight, ReadAnswer(status: status, body: bytes, mark: mark)))
+        let target = location.flatMap { try? CanonicalURL($0) }
+        let answer = ReadAnswer(
+            status: status, body: bytes, mark: mark, isStored: isStored && status == 200, location: target)
+        step(.readAnswered(order.flight, answer))
     }
 
     /// Answers the oldest request of a change.
@@ -177,8 +194,10 @@ extension ChangeDraft {
             ours: Array(ours.utf8), base: version.map(Base.version) ?? .absent)
     }
 
-    static func delete(_ base: String, at url: String = "https://origin.example/a") throws -> ChangeDraft {
-        var draft = try put("", on: base, at: url)
+    static func delete(
+        _ base: String, at url: String = "https://origin.example/a", etag: String? = "\"1\""
+    ) throws -> ChangeDraft {
+        var draft = try put("", on: base, at: url, etag: etag)
         draft.method = "DELETE"
         draft.edit = .delete
         draft.ours = nil

@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 import Testing
 
 @testable import Subscriptions
@@ -12,7 +13,7 @@ struct DueQueueTests {
         let seed = UInt64.random(in: 0...1_000_000)
         print("DueQueueTests: seed \(seed)")
         for seed in [seed, 1, 2] {
-            var random = Generator(seed: seed)
+            var random = SplitMix64(seed: seed)
             var queue = DueQueue()
             // The members by their keys, and the holds of hosts: the same as in the queue, without order.
             var members: [String: (host: String, due: Timestamp)] = [:]

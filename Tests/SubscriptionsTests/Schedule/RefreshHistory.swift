@@ -1,4 +1,5 @@
 import Primitives
+import TestSupport
 
 @testable import Subscriptions
 
@@ -27,7 +28,7 @@ final class RefreshHistory {
     let limits: PacingLimits
     var machine: RefreshMachine
     var pacer = HostPacer()
-    var random: Generator
+    var random: SplitMix64
     var real = Timestamp(seconds: 1_800_000_000)
     /// The time by which the machine's clock has gone back.
     var lag = Duration.zero
@@ -58,7 +59,7 @@ final class RefreshHistory {
     private var instantCount = 0
 
     init(seed: UInt64) {
-        random = Generator(seed: seed)
+        random = SplitMix64(seed: seed)
         let intervals: [RefreshInterval] = [
             .fixed(.seconds(600)), .fixed(.seconds(7200)), .adaptive(min: .seconds(60), max: .seconds(7200)),
             .adaptive(min: .seconds(600), max: .seconds(3600)),
@@ -224,10 +225,11 @@ final class RefreshHistory {
         for key in machine.wanted where held[key] != nil && next[key] == nil {
             if machine.members[key]?.problem?.isLasting != true { problems.append("the copy of \(key) is gone") }
         }
-        var lost: [String: String] = [:]
+        var lost: [String: MemberLoss] = [:]
         if loses, let key = next.keys.sorted().randomElement(using: &random) {
-            next[key] = nil
-            lost[key] = "removed"
+            let loss = MemberLoss("lost", keepsCopy: chance(1, of: 3), isPassing: chance(1, of: 2))
+            next[key] = loss.keepsCopy ? held[key] : nil
+            lost[key] = loss
         }
         if ends { (stages, confirmed) = ([:], [:]) }
         held = next

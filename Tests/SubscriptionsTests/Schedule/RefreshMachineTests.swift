@@ -256,7 +256,7 @@ struct RefreshMachineTests {
     func lost() {
         var simulation = RefreshSimulation(Self.urls, Self.rules())
         let key = RefreshSimulation.key(Self.urls[0])
-        simulation.lost = [key: "removed"]
+        simulation.lost = [key: MemberLoss("removed")]
         simulation.run(for: .seconds(10))
         #expect(simulation.held.count == 4 && simulation.problem(Self.urls[0])?.reason.contains("removed") == true)
         simulation.lost = [:]

@@ -106,7 +106,9 @@ struct RefreshRaceTests {
         var (machine, requests) = requested()
         let items = SourceAnswer.items(RefreshSimulation.items(["http://a.example/1"]), least: .zero)
         #expect(machine.handle(.sourceAnswered(items), at: start + .seconds(1)).isEmpty)
-        #expect(machine.handle(.switched(lost: [requests[0].item.key: "removed"]), at: start + .seconds(1)).isEmpty)
+        #expect(
+            machine.handle(.switched(lost: [requests[0].item.key: MemberLoss("removed")]), at: start + .seconds(1))
+                .isEmpty)
         #expect(machine.handle(.switchFailed(isRoom: true), at: start + .seconds(1)).isEmpty)
         #expect(machine.wanted.count == 2 && machine.heldCount == 2 && machine.round != nil)
     }

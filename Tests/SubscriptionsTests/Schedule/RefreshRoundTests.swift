@@ -78,13 +78,63 @@ struct RefreshRoundTests {
         let interval = RefreshInterval.adaptive(min: .seconds(60), max: .seconds(86_400))
         var simulation = RefreshSimulation(Self.urls, Self.rules(interval))
         simulation.run(for: .seconds(40_000))
-        simulation.lost = [RefreshSimulation.key(Self.urls[0]): "removed"]
+        simulation.lost = [RefreshSimulation.key(Self.urls[0]): MemberLoss("removed")]
         simulation.requestRefresh()
         simulation.run(for: .seconds(20))
         simulation.lost = [:]
         #expect(simulation.held.count == 4)
         simulation.run(for: .seconds(70))
         #expect(simulation.held.count == 5)
+    }
+
+    @Test("A member that was evicted before the switch is asked for again at once, but only one time in a row")
+    func evicted() {
+        for isEvictedAgain in [false, true] {
+            var simulation = RefreshSimulation(Self.urls, Self.rules(.fixed(.seconds(3600))))
+            simulation.lost = [RefreshSimulation.key(Self.urls[0]): MemberLoss("evicted", isPassing: true)]
+            while simulation.switches.isEmpty { simulation.run(for: .milliseconds(10)) }
+            #expect(simulation.held.count == 4)
+            if !isEvictedAgain { simulation.lost = [:] }
+            simulation.run(for: .seconds(3000))
+            #expect(simulation.requests.count { $0.url == Self.urls[0] } == 2)
+            #expect(simulation.held.count == (isEvictedAgain ? 4 : 5))
+            simulation.lost = [:]
+            simulation.run(for: .seconds(4300))
+            #expect(simulation.held.count == 5 && simulation.problem(Self.urls[0]) == nil)
+        }
+    }
+
+    @Test("A new member that was evicted before it joined is asked for again in the same round")
+    func evictedNewcomer() {
+        var simulation = RefreshSimulation(Self.urls, Self.rules(.fixed(.seconds(86_400))))
+        simulation.source = .items(RefreshSimulation.items(Array(Self.urls.dropLast())), least: .zero)
+        simulation.run(for: .seconds(86_300))
+        simulation.source = .items(RefreshSimulation.items(Self.urls), least: .zero)
+        simulation.lost = [RefreshSimulation.key(Self.urls[4]): MemberLoss("evicted", isPassing: true)]
+        simulation.forgetRequests()
+        while simulation.switches.isEmpty { simulation.run(for: .milliseconds(10)) }
+        #expect(simulation.held.count == 4)
+        simulation.lost = [:]
+        simulation.run(for: .seconds(10))
+        #expect(simulation.held.count == 5 && simulation.machine.round != nil)
+        #expect(simulation.requests.count { $0.url == Self.urls[4] } == 2)
+    }
+
+    @Test("A member with a damaged new body keeps its old copy in the switches that follow")
+    func damaged() {
+        var simulation = RefreshSimulation(Self.urls, Self.rules(.fixed(.seconds(3600))))
+        simulation.run(for: .seconds(10))
+        for url in Self.urls { simulation.answers[url] = .version(2) }
+        simulation.lost = [RefreshSimulation.key(Self.urls[0]): MemberLoss("damaged", keepsCopy: true, isPassing: true)]
+        simulation.forgetRequests()
+        simulation.requestRefresh()
+        while simulation.switches.isEmpty { simulation.run(for: .milliseconds(10)) }
+        simulation.lost = [:]
+        simulation.answers[Self.urls[0]] = .answer(.failed(reason: "503", pause: nil))
+        for url in Self.urls.dropFirst() { simulation.answers[url] = .version(3) }
+        simulation.run(for: .seconds(8000))
+        #expect(Self.urls.map(simulation.version) == [1, 3, 3, 3, 3])
+        #expect(simulation.machine.missing.isEmpty)
     }
 
     @Test("A round that a kill interrupts goes on after the restart, also under a source that is not due")

@@ -36,9 +36,7 @@ struct RefreshSimulation {
     /// Whether the cache fails in each switch.
     var failsToSwitch = false
     private(set) var failedSwitches = 0
-    var lost: [String: String] = [:]
-    /// The reasons for which members keep their old copies at a switch, by their keys.
-    var outdated: [String: String] = [:]
+    var lost: [String: MemberLoss] = [:]
     /// The end of a pause that the source's host wants; `nil`: it wants none.
     var sourcePauseEnd: Timestamp?
 
@@ -164,12 +162,11 @@ struct RefreshSimulation {
                 var next: [String: Int] = [:]
                 for key in kept { next[key] = held[key] }
                 for key in changed { next[key] = staged.removeValue(forKey: key) ?? held[key] }
-                for key in outdated.keys { next[key] = held[key] }
-                for key in lost.keys { next[key] = nil }
+                for (key, loss) in lost { next[key] = loss.keepsCopy ? held[key] : nil }
                 if ends { staged = [:] }
                 held = next
                 switches.append((now, next.count, ends))
-                perform(machine.handle(.switched(lost: lost, outdated: outdated), at: now))
+                perform(machine.handle(.switched(lost: lost), at: now))
             }
         }
     }

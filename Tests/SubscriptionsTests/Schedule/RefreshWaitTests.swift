@@ -104,12 +104,12 @@ struct RefreshWaitTests {
     func outdatedMember() {
         var simulation = Self.simulation()
         let key = RefreshSimulation.key(Self.urls[0])
-        simulation.outdated = [key: "the new body was damaged"]
+        simulation.lost = [key: MemberLoss("the new body was damaged", keepsCopy: true)]
         simulation.requestRefresh()
         simulation.run(for: .seconds(100))
         #expect(simulation.version(Self.urls[0]) == 1 && simulation.machine.members[key]?.hasCopy == true)
         #expect(simulation.problem(Self.urls[0])?.reason == "the new body was damaged")
-        simulation.outdated = [:]
+        simulation.lost = [:]
         simulation.answers[Self.urls[0]] = .answer(.failed(reason: "503", pause: nil))
         simulation.requestRefresh()
         simulation.run(for: .seconds(400))

@@ -27,11 +27,12 @@ struct ScheduleTests {
         pacer.pause("a", for: .seconds(60), at: start)
         #expect(pacer.pauseEnd(of: "a", at: start) == start + .seconds(3600))
         #expect(pacer.take("a", PacingLimits(), at: start + .seconds(3599)) == .wait(until: start + .seconds(3600)))
-        #expect(pacer.pauses(at: start) == ["a": start + .seconds(3600)])
+        #expect(pacer.pauses(at: start + .seconds(3599)) == ["a": start + .seconds(3600)])
         #expect(pacer.take("a", PacingLimits(), at: start + .seconds(3600)) == .go)
-        #expect(pacer.pauses(at: start) == [:])
-        pacer.pause("b", for: .seconds(1_000_000), at: start)
-        #expect(pacer.pauseEnd(of: "b", at: start) == start + .seconds(86_400))
+        let later = start + .seconds(3600)
+        #expect(pacer.pauses(at: later) == [:])
+        pacer.pause("b", for: .seconds(1_000_000), at: later)
+        #expect(pacer.pauseEnd(of: "b", at: later) == later + .seconds(86_400))
     }
 
     @Test("A clock that went back makes no gap and no pause longer, and hosts without a gap are forgotten")
@@ -51,6 +52,19 @@ struct ScheduleTests {
         #expect(pacer.count == 0)
     }
 
+    @Test("A pause that is looked up before the turn that notices a clock gone back is no longer than its rest")
+    func lookUpAfterClockBack() {
+        for looksUpAll in [true, false] {
+            var pacer = HostPacer()
+            pacer.pause("a", for: .seconds(3600), at: start)
+            let back = start - .seconds(36_000)
+            let end = looksUpAll ? pacer.pauses(at: back)["a"] : pacer.pauseEnd(of: "a", at: back)
+            #expect(end == back + .seconds(3600))
+            pacer.forget(at: back + .seconds(5))
+            #expect(pacer.pauseEnd(of: "a", at: back + .seconds(5)) == end)
+        }
+    }
+
     @Test("Pauses survive a restart, and are no longer after a clock that went back meanwhile")
     func restart() {
         var pacer = HostPacer()
@@ -61,7 +75,26 @@ struct ScheduleTests {
             var next = HostPacer(pauses: pauses, savedAt: start + .seconds(600), at: now)
             #expect(next.take("a", PacingLimits(), at: now) == .wait(until: now + .seconds(rest)))
         }
-        #expect(HostPacer(pauses: pauses, savedAt: start + .seconds(3600), at: start).pauses(at: start).isEmpty)
+        var late = HostPacer(pauses: pauses, savedAt: start + .seconds(3600), at: start)
+        #expect(late.pauses(at: start).isEmpty)
+    }
+
+    @Test("A process that ends again and again keeps the gap between the requests of its lives")
+    func restarts() {
+        var now = start
+        var pacer = HostPacer()
+        #expect(pacer.take("a", PacingLimits(), at: now) == .go)
+        for _ in 0..<3 {
+            pacer = HostPacer()
+            pacer.restarted(at: now)
+            let next = now + .seconds(1)
+            #expect(pacer.take("a", PacingLimits(), at: now) == .wait(until: next))
+            #expect(pacer.take("b", PacingLimits(gap: .zero), at: now) == .go)
+            // A clock that goes back makes the gap no longer.
+            #expect(pacer.take("a", PacingLimits(), at: now - .seconds(3600)) == .wait(until: next - .seconds(3600)))
+            now = next - .seconds(3600)
+            #expect(pacer.take("a", PacingLimits(), at: now) == .go)
+        }
     }
 
     @Test("An adaptive interval halves on a change and grows by half without one, between its bounds")

@@ -10,6 +10,8 @@ package enum DownloadError: Error, Hashable, Sendable {
     /// The origin's final answer has a status outside 2xx. `retryAfter`: the seconds in the `Retry-After` of a 429 or
     /// 503; `nil` without it.
     case originStatus(Int, retryAfter: Int64?)
+    /// The origin was not asked, because it wants no request before `until`. `retryAfter`: the seconds until then.
+    case hostPaused(origin: String, until: Timestamp, retryAfter: Int64)
     /// The answer is for the client of its connection (NTLM, Negotiate), and not for every caller.
     case connectionAuthentication
     /// The transfer broke off, or its answer cannot be used. Carries libcurl's code (0 without a code) and words.
@@ -38,6 +40,9 @@ extension DownloadError: CustomStringConvertible {
         case .addressRefused(let rule):
             "the origin is not allowed: \(rule); see --allow-origin, --deny-origin and --origin-ports"
         case .originStatus(let status, _): "the origin answered with status \(status)"
+        case .hostPaused(let origin, let end, _):
+            "\(origin) asked for a pause until \(end.rfc3339) (Retry-After), so Larder did not send the request; retry "
+                + "then"
         case .connectionAuthentication:
             "the origin authenticates the connection (NTLM, Negotiate), so its answer is for one client and is not "
                 + "stored"
@@ -88,11 +93,16 @@ extension DownloadError {
         }
     }
 
+    /// The time until a paused host may be asked again; `nil` for other errors.
+    func pause(at now: Timestamp) -> Duration? {
+        if case .hostPaused(_, let end, _) = self { max(end - now, .zero) } else { nil }
+    }
+
     /// Whether `staleIfError` permits to serve an older entry in place of this error (RFC 5861 §4): the origin failed,
     /// or Larder could not store the answer. Refusals by Larder and cancellations do not permit it.
     var allowsStale: Bool {
         switch self {
-        case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
+        case .originStatus, .hostPaused, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true
         case .schemeRefused, .addressRefused, .connectionAuthentication, .cancelled, .tooManyTags, .busy, .keyInUse,
             .stopping:
             false

@@ -20,16 +20,16 @@ struct CachedVersion: Sendable {
         guard let digest = BodyDigest(bytes: entry.digest) else { return nil }
         var body: [UInt8]?
         if self.body.length <= Int64(limit) { body = try self.body.bytes().withUnsafeBytes(Array.init) }
-        return ResourceVersion(body: body, digest: digest, validator: validator(digest))
+        return ResourceVersion(body: body, digest: digest, validator: validator(digest, body))
     }
 
     /// The entry does not have the `Date` of the answer. The end of the download stands for it, less a minute, because
     /// clocks differ. Without a sound tag, a GET looks before the change is sent.
-    private func validator(_ digest: BodyDigest) -> Validator? {
+    private func validator(_ digest: BodyDigest, _ body: [UInt8]?) -> Validator? {
         let received = (entry.downloadEndDate ?? entry.createdDate) - .seconds(60)
         let modified = entry.lastModified.flatMap { Timestamp(httpDate: $0, now: received) }
         let mark = ReadMark(etag: entry.etag, lastModified: modified, date: nil, digest: digest, received: received)
-        if case .sound(let validator) = Soundness(of: mark) { return validator }
+        if case .sound(let validator) = Soundness(of: mark, body: body) { return validator }
         return nil
     }
 }
@@ -43,15 +43,20 @@ extension ChangeRequest {
     func draft(
         namespace: String, caller: String, shown: ShownVersions, limits: OutboxLimits
     ) throws(OutboxFailure) -> ChangeDraft {
-        let base = try resolvedBase(shown, limit: limits.changeBytes)
+        let (base, baseType) = try resolvedBase(shown, limit: limits.changeBytes)
         let (edit, ours) = try edit(on: base, limit: limits.changeBytes)
         var draft = ChangeDraft(
             namespace: namespace, caller: caller, target: target, method: method ?? (ours == nil ? "DELETE" : "PUT"),
             edit: edit, ours: ours, base: base)
         draft.lane = lane
         draft.fields = fields.map { ChangeField($0.name.rawName, $0.value) }
-        if let type = defaultType, !fields.contains(.contentType) {
+        draft.baseType = baseType
+        switch content {
+        case .body(_, let type?) where !fields.contains(.contentType):
             draft.fields.append(ChangeField("Content-Type", type))
+        case .none, .body: break
+        // The sender adds the type of the patch.
+        case .mergePatch, .jsonPatch: draft.setContentType(draft.contentType)
         }
         draft.onConflict = onConflict
         draft.onUncertain = onUncertain
@@ -61,41 +66,36 @@ extension ChangeRequest {
         return draft
     }
 
-    /// The media type of the whole body. The sender adds the type of a patch.
-    private var defaultType: String? {
-        switch content {
-        case .none: nil
-        case .body(_, let type): type
-        case .mergePatch, .jsonPatch: "application/json"
-        }
-    }
-
+    /// The base, and its media type as far as it is known.
     private func resolvedBase(
         _ shown: ShownVersions, limit: Int
-    ) throws(OutboxFailure) -> Outbox::Base {
+    ) throws(OutboxFailure) -> (Outbox::Base, type: String?) {
         switch base {
-        case .blind: return .blind
-        case .absent: return .absent
+        case .blind: return (.blind, nil)
+        case .absent: return (.absent, nil)
         case .seen(let body, let etag):
             // The author's tag may be younger than the second in which the origin made it, so a GET looks first, unless
-            // the tag is a digest.
-            let validator = etag.flatMap(Validator.init(strong:))
-            return .version(ResourceVersion(body: body, validator: validator?.isDigest == true ? validator : nil))
-        case .current where method == "POST": return .blind
+            // the tag is a digest of the body.
+            var version = ResourceVersion(body: body, validator: nil)
+            if let validator = etag.flatMap(Validator.init(strong:)), validator.isDigest(of: body, version.digest) {
+                version.validator = validator
+            }
+            return (.version(version), nil)
+        case .current where method == "POST": return (.blind, nil)
         case .current, .tagged:
             var tag: String?
             if case .tagged(let etag) = base { tag = etag }
-            let version: ResourceVersion?
+            let version: (ResourceVersion, type: String?)?
             do {
                 version = try shown.version(tagged: tag, limit: limit)
             } catch {
                 // The entry was removed, or its file is damaged.
                 version = nil
             }
-            if let version { return .version(version) }
+            if let (version, type) = version { return (.version(version), type) }
             if case .tagged = base { throw .noBase(.otherVersion) }
             if case .none = content { throw .noBase(.noVersion) }
-            return .absent
+            return (.absent, nil)
         }
     }
 

@@ -5,14 +5,17 @@ import Primitives
 extension MergeOrder {
     /// Merges ours into theirs. Takes a time that is proportional to the bodies.
     func merged() -> MergeResult {
-        let base = base.map(MergeBase.value) ?? .missing
-        return switch BodyMerge(base: base, ours: ours, theirs: theirs, prefersOurs: prefersOurs) {
+        guard let ours else { return theirsIsBase ? .theirsIsBase : .clash }
+        let mergeBase = base.map(MergeBase.value) ?? .missing
+        return switch BodyMerge(base: mergeBase, ours: ours, theirs: theirs, prefersOurs: prefersOurs) {
         case .theirs: .equalsTheirs
-        case .ours: .clean(body: ours, patch: patch(to: ours))
+        case .ours: theirsIsBase ? .theirsIsBase : .clean(body: ours, patch: patch(to: ours))
         case .merged(let body): .clean(body: body, patch: patch(to: body))
         case .clash, .conflict: .clash
         }
     }
+
+    private var theirsIsBase: Bool { base.map { BodyMerge.isSameValue($0, theirs) } ?? false }
 
     /// The patch that turns theirs into `body`, in the form of the change's own patch. `nil` for a change without a
     /// patch, and when no patch of this form leads there.

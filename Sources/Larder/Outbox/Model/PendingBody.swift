@@ -90,8 +90,7 @@ extension PendingBody {
 
         private mutating func replace(by body: [UInt8], of change: Change) {
             state = .own(body)
-            let field = change.draft.fields.first { $0.name.lowercased() == "content-type" }
-            type = field?.value ?? type
+            type = change.draft.contentType ?? type
         }
 
         /// `nil` if no change had an effect on the body.
@@ -141,17 +140,23 @@ struct ShownVersions: Sendable {
         remote = pending.remote.map { CachedVersion(entry: $0.entry, body: $0.body) }
     }
 
-    /// The version with the tag; without a tag, the version that readers see. `nil`: there is none. A body of more than
-    /// `limit` bytes counts by its digest only. May wait for the disk.
-    func version(tagged tag: String?, limit: Int) throws(DiskCacheError) -> ResourceVersion? {
+    /// The version with the tag, and its media type as far as it is known; without a tag, the version that readers see.
+    /// `nil`: there is none. A body of more than `limit` bytes counts by its digest only. May wait for the disk.
+    func version(tagged tag: String?, limit: Int) throws(DiskCacheError) -> (ResourceVersion, type: String?)? {
         if let pending, tag == nil || tag == pending.etag.text {
             switch pending.content {
             case .absent: return nil
-            case .own(let bytes, _): return ResourceVersion(body: bytes.withUnsafeBytes(Array.init), validator: nil)
-            case .remote: return try remote?.version(limit: limit)
+            case .own(let bytes, let type):
+                return (ResourceVersion(body: bytes.withUnsafeBytes(Array.init), validator: nil), type)
+            case .remote: return try remoteVersion(limit: limit)
             }
         }
         guard let remote, tag.map(remote.has) ?? true else { return nil }
-        return try remote.version(limit: limit)
+        return try remoteVersion(limit: limit)
+    }
+
+    private func remoteVersion(limit: Int) throws(DiskCacheError) -> (ResourceVersion, type: String?)? {
+        guard let remote, let version = try remote.version(limit: limit) else { return nil }
+        return (version, remote.entry.contentType)
     }
 }

@@ -262,14 +262,14 @@ final class OriginCapture: PageVisit {
     private func ended(
         _ index: Int, _ record: CaptureRecord, _ answer: CaptureRecord.Answer, _ document: ArchivedDocument?
     ) {
-        let event = CaptureMachine.Event.answered(
-            index, status: answer.status, bytes: answer.length, found: document?.found ?? [])
+        let found = document?.found ?? []
+        let event = CaptureMachine.Event.answered(index, status: answer.status, bytes: answer.length, found: found)
         handle(event) { state in
             state.records[index] = record
             guard let document else { return }
             if index == state.machine.page { state.title = document.title }
-            for found in document.found where found.kind == .style {
-                if state.encodings[found.url.text] == nil { state.encodings[found.url.text] = document.encoding }
+            for sheet in found where sheet.kind == .style {
+                if state.encodings[sheet.url.text] == nil { state.encodings[sheet.url.text] = document.encoding }
             }
         }
     }

@@ -68,6 +68,8 @@ package enum SubscriptionFailure: Error, Sendable {
     case noSubscription(String)
     /// The namespace has as many subscriptions as it may have.
     case tooMany(limit: Int)
+    /// The definitions of the namespace are as long as they may be.
+    case tooLong(limit: Int)
     /// The origin policy allows no request to a URL of the definition.
     case refused(url: String, reason: String)
     case noCredential(String)
@@ -93,6 +95,8 @@ extension SubscriptionFailure: CustomStringConvertible {
             "the server has no state directory for subscriptions; start it with --state-directory, or set HOME"
         case .noSubscription(let name): "there is no subscription \"\(name)\""
         case .tooMany(let limit): "the namespace has \(limit) subscriptions, the limit; remove some"
+        case .tooLong(let limit):
+            "the definitions of the namespace have at most \(limit) bytes together; remove some, or name fewer URLs"
         case .refused(let url, let reason): "\(url) cannot be fetched: \(reason)"
         case .noCredential(let name): "there is no credential \"\(name)\"; store it first (PUT /credentials/\(name))"
         case .noNamespace(let name): "there is no namespace \"\(name)\""

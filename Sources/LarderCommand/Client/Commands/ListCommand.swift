@@ -32,20 +32,12 @@ struct ListCommand: AsyncParsableCommand {
     func run() async throws {
         let selection = [("url", url)] + which.selection
         try await options.perform { client in
-            var isFirst = true
+            var output = ListOutput(options)
             try await client.list(selection, sort: sort, limit: limit) { entries in
-                if options.json {
-                    for entry in entries { try Console.output.print(json: entry.json) }
-                    return
-                }
                 let (now, width) = (Date(), Console.output.columns)
-                var table = Table(titles: isFirst ? HeldEntry.shownTitles(width: width) : nil)
-                for entry in entries {
-                    let isShown = Console.output.isTerminal
-                    table.add(isShown ? entry.shownCells(now: now, width: width) : entry.cells(now: now))
-                }
-                try table.print()
-                isFirst = isFirst && entries.isEmpty
+                try output.print(
+                    entries, json: \.json, titles: HeldEntry.shownTitles(width: width),
+                    shown: { $0.shownCells(now: now, width: width) }, cells: { $0.cells(now: now) })
             }
         }
     }

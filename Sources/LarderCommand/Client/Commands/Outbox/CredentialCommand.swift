@@ -87,16 +87,11 @@ struct CredentialListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.perform { client in
+            var output = ListOutput(options)
             let credentials = try await client.credentials()
-            if options.json {
-                for credential in credentials { try Console.output.print(json: credential.json) }
-                return
-            }
-            var table = Table(titles: ["NAME", "ORIGINS"])
-            for credential in credentials {
-                table.add([Cell(credential.name), Cell(credential.origins.joined(separator: " "))])
-            }
-            try table.print()
+            let cells: (StoredCredential) -> [Cell] = { [Cell($0.name), Cell($0.origins.joined(separator: " "))] }
+            try output.print(
+                credentials, json: \.json, titles: ["NAME", "ORIGINS"], shown: cells, cells: cells)
         }
     }
 }

@@ -39,19 +39,12 @@ struct OutboxListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.perform { client in
-            var isFirst = true
+            var output = ListOutput(options)
             try await client.changes(states: states, url: url) { changes in
-                if options.json {
-                    for change in changes { try Console.output.print(json: change.json) }
-                    return
-                }
                 let now = Date()
-                var table = Table(titles: isFirst ? OutboxChange.shownTitles : nil)
-                for change in changes {
-                    table.add(Console.output.isTerminal ? change.shownCells(now: now) : change.cells(now: now))
-                }
-                try table.print()
-                isFirst = isFirst && changes.isEmpty
+                try output.print(
+                    changes, json: \.json, titles: OutboxChange.shownTitles, shown: { $0.shownCells(now: now) },
+                    cells: { $0.cells(now: now) })
             }
         }
     }

@@ -21,20 +21,12 @@ struct PageListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.perform { client in
-            var isFirst = true
+            var output = ListOutput(options)
             try await client.pages(tag: tag, state: state, text: query) { pages in
-                if options.json {
-                    for page in pages { try Console.output.print(json: page.json) }
-                    return
-                }
                 let (now, width) = (Date(), Console.output.columns)
-                let isShown = Console.output.isTerminal
-                var table = Table(titles: isFirst ? HeldPage.shownTitles(width: width) : nil)
-                for page in pages {
-                    table.add(isShown ? page.shownCells(now: now, width: width) : page.cells(now: now))
-                }
-                try table.print()
-                isFirst = isFirst && pages.isEmpty
+                try output.print(
+                    pages, json: \.json, titles: HeldPage.shownTitles(width: width),
+                    shown: { $0.shownCells(now: now, width: width) }, cells: { $0.cells(now: now) })
             }
         }
     }

@@ -25,18 +25,11 @@ struct SubscriptionListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.perform { client in
-            let subscriptions = try await client.subscriptions()
-            if options.json {
-                for subscription in subscriptions { try Console.output.print(json: subscription.json) }
-                return
-            }
-            let now = Date()
-            var table = Table(titles: HeldSubscription.shownTitles)
-            for subscription in subscriptions {
-                table.add(
-                    Console.output.isTerminal ? subscription.shownCells(now: now) : subscription.cells(now: now))
-            }
-            try table.print()
+            var output = ListOutput(options)
+            let (subscriptions, now) = (try await client.subscriptions(), Date())
+            try output.print(
+                subscriptions, json: \.json, titles: HeldSubscription.shownTitles, shown: { $0.shownCells(now: now) },
+                cells: { $0.cells(now: now) })
         }
     }
 }
@@ -71,19 +64,12 @@ struct SubscriptionItemsCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.perform { client in
-            var isFirst = true
+            var output = ListOutput(options)
             try await client.items(ofSubscription: name) { items in
-                if options.json {
-                    for item in items { try Console.output.print(json: item.json) }
-                    return
-                }
                 let now = Date()
-                var table = Table(titles: isFirst ? SubscriptionItem.shownTitles : nil)
-                for item in items {
-                    table.add(Console.output.isTerminal ? item.shownCells(now: now) : item.cells(now: now))
-                }
-                try table.print()
-                isFirst = isFirst && items.isEmpty
+                try output.print(
+                    items, json: \.json, titles: SubscriptionItem.shownTitles, shown: { $0.shownCells(now: now) },
+                    cells: { $0.cells(now: now) })
             }
         }
     }

@@ -1,17 +1,22 @@
 import HTTPTypes
 import Primitives
-import TestSupport
 
 /// An origin with documents that a test changes. It gives each body an entity tag, honours `If-None-Match`, and answers
 /// 404 for a path without a document.
-final class TestWeb: Sendable {
-    struct Document: Sendable {
-        var body = ""
-        var status = 200
-        var fields: HTTPFields = [:]
+package final class TestWeb: Sendable {
+    package struct Document: Sendable {
+        package var body: String
+        package var status: Int
+        package var fields: HTTPFields
+
+        package init(body: String = "", status: Int = 200, fields: HTTPFields = [:]) {
+            self.body = body
+            self.status = status
+            self.fields = fields
+        }
     }
 
-    let origin: ScriptedOrigin
+    package let origin: ScriptedOrigin
     private let documents: Documents
 
     /// The documents that the script and the test share.
@@ -19,7 +24,7 @@ final class TestWeb: Sendable {
         let value = Locked<[String: Document]>([:])
     }
 
-    init(_ bodies: [String: String] = [:]) throws {
+    package init(_ bodies: [String: String] = [:]) throws {
         let documents = Documents()
         self.documents = documents
         origin = try ScriptedOrigin { request, connection in
@@ -38,15 +43,15 @@ final class TestWeb: Sendable {
         for (path, body) in bodies { self[path] = Document(body: body) }
     }
 
-    subscript(path: String) -> Document? {
+    package subscript(path: String) -> Document? {
         get { documents.value.withLock { $0[path] } }
         set { documents.value.withLock { $0[path] = newValue } }
     }
 
-    func url(_ path: String) -> String { origin.url(path) }
+    package func url(_ path: String) -> String { origin.url(path) }
 
     /// An RSS feed with an item for each path, the newest first.
-    func feed(_ paths: [String]) -> String {
+    package func feed(_ paths: [String]) -> String {
         let items = paths.map { "<item><guid>\($0)</guid><link>\(url($0))</link></item>" }
         return "<rss version=\"2.0\"><channel><title>t</title>\(items.joined())</channel></rss>"
     }
