@@ -16,6 +16,16 @@ extension DiskCache {
         }
     }
 
+    /// Goes on with a holder, such as after a restart. If the index has lost the holder, the entries of `members` that
+    /// the cache still has become its first generation; without such an entry, the holder has no generation.
+    /// `completion` gets the state after all earlier publishes, also those that have not completed.
+    package func resumeGeneration(
+        of holder: String, members: [(key: CacheKey, url: String)], completion: @escaping Completion<ResumedGeneration>
+    ) {
+        let members = members.map { HoldOperation.Member(key: $0.key, url: $0.url) }
+        writer.submit(HoldOperation(holder: holder, members: members).run, completion: completion)
+    }
+
     /// Ends a holder. Its entries become ordinary entries; `removing`: entries are removed unless another holder holds
     /// them or a caller has pinned them. Running stages of the holder end: their publishes fail with
     /// ``DiskCacheError/reservationEnded``. `completion` gets the number of the entries that the holder has held; begin
@@ -62,19 +72,6 @@ extension DiskCache {
                     SELECT generation, (SELECT COUNT(*) FROM holds WHERE holder = holders.id) FROM holders WHERE name = ?
                     """
             ).first([holder]) { HeldGeneration(number: $0[0], count: Int($0[1] as Int64)) }
-        }
-    }
-
-    /// The keys of the entries that a holder holds. Waits for the disk.
-    package func heldKeys(of holder: String) throws(DiskCacheError) -> Set<String> {
-        try parts.index.list { db in
-            Set(
-                try db.cachedStatement(
-                    sql: """
-                        SELECT key FROM holders JOIN holds ON holder = holders.id JOIN entries ON entries.id = holds.entry \
-                        WHERE name = ?
-                        """
-                ).all([holder]) { $0[0] as String })
         }
     }
 

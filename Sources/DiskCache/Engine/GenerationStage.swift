@@ -42,10 +42,11 @@ package final class GenerationStage: Sendable {
     /// that the stage or a page has already is not stored again.
     package func reserveBody() -> Reservation { bodies.reserve() }
 
-    /// Replaces the holder's generation. `ends: false`: the stage goes on, with the bodies of no member. A former
+    /// Replaces the holder's generation. `ends: false`: the stage goes on with all bodies. A former
     /// member that is not among `members` stays as an ordinary entry, unless another holder holds it. Further
     /// members of one key have no effect. A member that cannot be in the generation is reported in
-    /// ``GenerationSwitch/lost``, and does not harm the others. `completion` gets ``DiskCacheError/noSpace``, and the
+    /// ``GenerationSwitch/lost``, and one that keeps its old copy in ``GenerationSwitch/outdated``; neither harms the
+    /// others. `completion` gets ``DiskCacheError/noSpace``, and the
     /// old generation stays whole, when the members need more room than the old generation and do not fit beside the
     /// other held and pinned entries; then the stage can be published again, with other members.
     package func publish(

@@ -22,12 +22,21 @@ package struct GenerationSwitch: Sendable, Hashable {
     package let generation: Int64
     /// The number of entries in the generation.
     package let held: Int
-    /// By their keys.
+    /// The members that are not in the generation, by their keys.
     package let lost: [String: Loss]
+    /// The members that are in the generation with an old copy, by their keys.
+    package var outdated: [String: Loss] = [:]
 }
 
 /// The entries that a holder holds.
 package struct HeldGeneration: Sendable, Hashable {
     package let number: Int64
     package let count: Int
+}
+
+/// The generation of a holder that goes on, and its entries.
+package struct ResumedGeneration: Sendable, Hashable {
+    /// 0 before the first generation.
+    package let number: Int64
+    package let keys: Set<String>
 }

@@ -10,8 +10,9 @@ final class DocumentFetch: OriginReceiver {
         case document(SourceReading.Document)
         /// The origin confirmed the validators of the request.
         case unchanged(HTTPFields)
-        /// `pause`: the time for which the origin wants no request; `nil`: it states none.
-        case failed(reason: String, pause: Duration?)
+        /// `pause`: the time for which the document cannot be had; `nil`: it may come at any time. `hostPause`: the
+        /// time for which the origin wants no request at all; `nil`: it states none.
+        case failed(reason: String, pause: Duration? = nil, hostPause: Duration? = nil)
     }
 
     private struct State {
@@ -73,20 +74,19 @@ final class DocumentFetch: OriginReceiver {
         case .failure(let error):
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
             let cause = DownloadError(error)
-            then(.failed(reason: cause.description, pause: cause.pause(at: tools.clock.now())))
+            // Another caller of the namespace has learned of the pause.
+            let pause = cause.pause(at: tools.clock.now())
+            then(.failed(reason: cause.description, pause: pause, hostPause: pause))
         }
     }
 
     private func judge(_ head: OriginHead?) {
-        guard let head else { return then(.failed(reason: "the origin sent no answer", pause: nil)) }
+        guard let head else { return then(.failed(reason: "the origin sent no answer")) }
         if head.status == 304 { return then(.unchanged(head.fields)) }
         tools.notePause(head)
-        let pause: Duration? =
-            switch head.status {
-            // 401 and 403 may change within a day.
-            case 401, 403: .seconds(86_400)
-            default: head.retryAfter(now: tools.clock.now()).map(Duration.seconds)
-            }
-        then(.failed(reason: "the origin answered with status \(head.status)", pause: pause))
+        let answer = AnswerWithoutBody(head, at: tools.clock.now())
+        // The refusal concerns this document, and not the other resources of the host.
+        let pause = answer.meaning == .forbidden ? AnswerWithoutBody.refusalPause : answer.pause ?? answer.hostPause
+        then(.failed(reason: answer.reason, pause: pause, hostPause: answer.hostPause))
     }
 }

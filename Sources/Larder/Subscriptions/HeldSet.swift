@@ -10,6 +10,21 @@ import Subscriptions
 ///
 /// `@unchecked Sendable` is safe because only the queue of the service accesses the state.
 final class HeldSet: @unchecked Sendable {
+    /// The secret fields, which each refresh reads again, so that it sends the present ones.
+    enum Secrets {
+        case unknown
+        /// For the refresh of a number (``RefreshMachine/refreshNumber``).
+        case loading(refresh: UInt64)
+        case loaded(refresh: UInt64, Timestamp, Credential?)
+    }
+
+    /// A request for a member.
+    struct MemberTransfer {
+        /// The number of its round.
+        let ticket: UInt64
+        let transfer: PendingTransfer
+    }
+
     /// The place for the bodies of the next generation.
     enum Stage {
         case none
@@ -23,7 +38,7 @@ final class HeldSet: @unchecked Sendable {
     /// ``Namespace/id`` of the namespace with the generation. Another version of the namespace has no generation yet.
     let spaceID: Int
     var machine: RefreshMachine
-    /// The validators of the source's document of which the set is made.
+    /// The validators of the source's document, from which the present list comes.
     var validators: (etag: String?, lastModified: String?)
     /// When the source first listed its items that claim to be from the future.
     var futureDates: FutureDates
@@ -38,10 +53,13 @@ final class HeldSet: @unchecked Sendable {
     var reading: SourceReading?
     /// Whether a document of the source is being fetched or parsed.
     var isReadingDocument = false
-    /// Secret fields for the origins to which they are bound.
-    var credential: Credential?
-    /// Whether ``credential`` is being read. Until then no request begins.
-    var awaitsCredential = false
+    /// The request for a document, and its beginning.
+    var documentTransfer: (transfer: PendingTransfer, start: Timestamp)?
+    var secrets = Secrets.unknown
+    /// The running requests for members, by numbers of the service.
+    var memberTransfers: [UInt64: MemberTransfer] = [:]
+    /// The origins of the URLs in the definition, which get its headers.
+    private let ownOrigins: Set<String>
     /// The records in the store.
     var saved: [String: MemberRecord]
     var savedSource: SourceState?
@@ -66,6 +84,7 @@ final class HeldSet: @unchecked Sendable {
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
         state.copies = copies.subtracting(saved.keys)
         machine = RefreshMachine(record.definition.rules, state, at: now)
+        ownOrigins = Set(record.definition.source.urls.compactMap { (try? CanonicalURL($0))?.origin })
     }
 
     var isCapture: Bool { if case .capture = definition.source { true } else { false } }
@@ -88,17 +107,31 @@ final class HeldSet: @unchecked Sendable {
         return (source, records)
     }
 
-    /// The request fields for a URL, with the secrets for its origin.
+    /// The request fields for a URL: the headers of the definition for the origins that it names itself, because a list
+    /// can name any origin, and the secrets for the origins to which they are bound.
     func fields(for url: String) -> HTTPFields {
         var fields = HTTPFields()
-        let secrets = (try? CanonicalURL(url)).map { credential?.fields(for: ChangeTarget($0, key: "").origin) ?? [] }
-        for (name, value) in definition.headers.map({ ($0.name, $0.value) })
-            + (secrets ?? []).map({ ($0.name, $0.value) })
-        {
-            guard let name = HTTPField.Name(name) else { continue }
-            fields.append(HTTPField(name: name, value: value))
+        guard let origin = (try? CanonicalURL(url))?.origin else { return fields }
+        if ownOrigins.contains(origin) {
+            for header in definition.headers { fields.append(header.name, header.value) }
+        }
+        if case .loaded(_, _, let credential?) = secrets {
+            for field in credential.fields(for: origin) { fields.append(field.name, field.value) }
         }
         return fields
+    }
+
+    /// Cancels the requests for members that belong to another round than the running one. Their answers would have no
+    /// effect, and they keep the turns of their hosts.
+    func cancelOldRequests() {
+        for request in memberTransfers.values where request.ticket != machine.round?.ticket {
+            request.transfer.cancel()
+        }
+    }
+
+    func cancelAllRequests() {
+        for request in memberTransfers.values { request.transfer.cancel() }
+        documentTransfer?.transfer.cancel()
     }
 
     // MARK: - Reports
@@ -116,7 +149,7 @@ final class HeldSet: @unchecked Sendable {
             }
         return SubscriptionReport(
             name: definition.name, namespace: namespace, definition: definition, state: state,
-            isRefreshing: machine.round != nil || reading != nil, generation: generation,
+            isRefreshing: machine.round != nil || reading != nil || machine.isUrgent, generation: generation,
             wanted: machine.wanted.count, held: held,
             missing: missing.prefix(SubscriptionReport.missingLimit).map {
                 .init(url: $0.item.url, reason: $0.problem?.reason, since: $0.problem?.since)
@@ -134,5 +167,12 @@ final class HeldSet: @unchecked Sendable {
                     confirmed: member.hasCopy ? confirmed[key] : nil, problem: member.problem)
             }
         }
+    }
+}
+
+extension HTTPFields {
+    fileprivate mutating func append(_ name: String, _ value: String) {
+        guard let name = HTTPField.Name(name) else { return }
+        append(HTTPField(name: name, value: value))
     }
 }

@@ -35,6 +35,7 @@ final class MemberFetch: OriginReceiver {
         /// The time for which the copy stays fresh.
         let ttl: Duration
         let tags: [String]
+        let transfer: PendingTransfer
     }
 
     private struct State {
@@ -88,7 +89,7 @@ final class MemberFetch: OriginReceiver {
         for field in held?.validators.conditionalFields ?? [:] { request.fields.append(field) }
         request.sizeLimit = order.entryLimit
         request.addressPolicy = order.tools.options.addressPolicy
-        order.tools.origin.fetch(request, receiver: self)
+        order.transfer.begin(request, with: order.tools.origin, receiver: self)
     }
 
     func originWillBeAsked(_ origin: String) throws {
@@ -147,26 +148,18 @@ final class MemberFetch: OriginReceiver {
         guard let head else { return fail("the origin sent no answer") }
         let now = order.tools.clock.now()
         if head.status == 304, let held { return confirm(held, head, now) }
-        let words = "the origin answered with status \(head.status)"
+        if (200..<300).contains(head.status), head.authenticatesConnection {
+            return then(Result(answer: .refused(reason: DownloadError.connectionAuthentication.description)))
+        }
         order.tools.notePause(head)
-        let pause = head.retryAfter(now: now).map(Duration.seconds)
-        switch head.status {
-        case 200..<300 where head.authenticatesConnection:
-            then(Result(answer: .refused(reason: DownloadError.connectionAuthentication.description)))
-        case 404: then(Result(answer: .gone(reason: words, forever: false)))
-        case 410: then(Result(answer: .gone(reason: words, forever: true)))
-        case 401, 403, 407, 451: then(Result(answer: .refused(reason: words)))
-        case 429, 503:
-            // 429 is about the client and not about one resource (RFC 6585 §4), so it counts for the whole host.
-            let hostPause = pause ?? (head.status == 429 ? Self.defaultPause : nil)
-            then(Result(answer: .failed(reason: words, pause: pause), hostPause: hostPause))
-        case 408, 425, 500..<600: then(Result(answer: .failed(reason: words, pause: pause)))
-        default: then(Result(answer: .refused(reason: words)))
+        let answer = AnswerWithoutBody(head, at: now)
+        switch answer.meaning {
+        case .gone(let forever): then(Result(answer: .gone(reason: answer.reason, forever: forever)))
+        case .forbidden, .rejected: then(Result(answer: .refused(reason: answer.reason)))
+        case .failed:
+            then(Result(answer: .failed(reason: answer.reason, pause: answer.pause), hostPause: answer.hostPause))
         }
     }
-
-    /// After a 429 without `Retry-After`.
-    private static let defaultPause: Duration = .seconds(60)
 
     private func confirm(_ held: Entry, _ head: OriginHead, _ now: Timestamp) {
         guard var refresh = EntryMetadata(of: head, confirming: held, now: now, lifetime: { _ in order.ttl }) else {
@@ -232,8 +225,14 @@ final class MemberFetch: OriginReceiver {
 extension GenerationMember {
     /// A member that keeps its entry until it gets another body.
     init(_ item: WantedItem, in stage: GenerationStage, tags: [String] = []) {
+        self = stage.member(CacheKey(item), url: item.url, tags: tags)
+    }
+}
+
+extension CacheKey {
+    /// The key of the entry that holds an item: a page, or a body.
+    init(_ item: WantedItem) {
         let page = CacheKey.page(canonical: item.url)
-        let key = item.key == page.text ? page : .url(canonical: item.url)
-        self = stage.member(key, url: item.url, tags: tags)
+        self = item.key == page.text ? page : .url(canonical: item.url)
     }
 }

@@ -37,6 +37,8 @@ struct SourceReading: Sendable {
     /// The time for which the source wants no further request: the most of its documents' lifetimes and the ttl of RSS.
     private var least: Duration = .zero
     private var fault: String?
+    /// The time for which a document that failed cannot be had.
+    private var pause: Duration?
     /// The validators of a document that is the whole source.
     private(set) var validators: (etag: String?, lastModified: String?)?
     /// ``answer(at:)`` notes the items that claim to be from the future.
@@ -109,20 +111,19 @@ struct SourceReading: Sendable {
         }
     }
 
-    /// Notes that the document at ``next`` could not be got, with the reason in words.
-    mutating func fail(_ reason: String) {
+    /// Notes that the document at ``next`` could not be got, with the reason in words, which ends the reading. `pause`:
+    /// the time for which the document cannot be had.
+    mutating func fail(_ reason: String, pause: Duration? = nil) {
+        self.pause = pause
+        next = nil
         switch kind {
-        case .list: next = nil
-        case .feed:
-            fault = reason
-            next = nil
+        case .list: break
+        case .feed: fault = reason
         case .sitemap(var walk):
             walk.fail(reason)
-            next = walk.next()
             kind = .sitemap(walk)
         case .pages(var list):
             list.fail(reason)
-            next = list.next
             kind = .pages(list)
         }
     }
@@ -130,6 +131,12 @@ struct SourceReading: Sendable {
     /// The items, when ``next`` is `nil`. A source with an unreadable part gives no items, because a part of a set
     /// would look like a set that shrank.
     mutating func answer(at now: Timestamp) -> SourceAnswer {
+        let answer = answerWithoutPause(at: now)
+        if let pause, case .failed(let reason, nil) = answer { return .failed(reason: reason, pause: pause) }
+        return answer
+    }
+
+    private mutating func answerWithoutPause(at now: Timestamp) -> SourceAnswer {
         if let fault { return .failed(reason: fault, pause: nil) }
         switch kind {
         case .list(let urls, let isPages):

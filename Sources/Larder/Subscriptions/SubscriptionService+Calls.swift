@@ -30,13 +30,12 @@ extension SubscriptionService {
                 return completion(.failure(error))
             }
             guard let credential = definition.credential else {
-                return completion(
-                    Result { () throws(SubscriptionFailure) in try put(definition, namespace, condition) })
+                return put(definition, namespace, condition, completion)
             }
             tools.credential(credential, namespace) { [self] found in
                 queue.async { [self] in
                     guard found != nil else { return completion(.failure(.noCredential(credential))) }
-                    completion(Result { () throws(SubscriptionFailure) in try put(definition, namespace, condition) })
+                    put(definition, namespace, condition, completion)
                 }
             }
         }
@@ -52,9 +51,25 @@ extension SubscriptionService {
         }
     }
 
+    /// The answer waits for the lookup of the copies, so that its report has them.
     private func put(
+        _ definition: Subscription, _ namespace: String, _ condition: Condition?,
+        _ completion: @escaping Completion<Putting>
+    ) {
+        do throws(SubscriptionFailure) {
+            let (record, isNew) = try keep(definition, namespace, condition)
+            answer(completion, after: { $0.id == record.id }) { [self] () throws(SubscriptionFailure) in
+                Putting(report: report(of: records[record.id] ?? record), isNew: isNew)
+            }
+        } catch {
+            completion(.failure(error))
+        }
+    }
+
+    /// Returns whether the subscription is new.
+    private func keep(
         _ definition: Subscription, _ namespace: String, _ condition: Condition?
-    ) throws(SubscriptionFailure) -> Putting {
+    ) throws(SubscriptionFailure) -> (SubscriptionRecord, isNew: Bool) {
         let store = try store()
         let old = record(definition.name, namespace)
         guard condition?(old != nil) ?? true else { throw .conditionFailed }
@@ -68,32 +83,25 @@ extension SubscriptionService {
         guard !releasing.contains(name), !records.values.contains(where: { $0.holder == name && $0.ending != nil })
         else { throw .ending(definition.name) }
         let now = tools.clock.now()
-        if let old, let set = sets[old.id] {
-            save(set, store)
-            abandon(set)
-        }
+        // The new definition prevails over the saved state.
+        if let old, let set = sets[old.id] { save(set, store) }
         do {
             let id = try store.put(definition, in: namespace, now: now)
             var state = RefreshMachine.State(members: [], sourceDue: now, date: now)
             (state.isUrgent, state.isRedefined) = (true, true)
-            records[id] = SubscriptionRecord(
+            let record = SubscriptionRecord(
                 id: id, namespace: namespace, definition: definition, source: SourceState(state))
+            if let old = records.updateValue(record, forKey: id) { step(.redefined, old.id) }
+            if lives[id] == nil { lives[id] = RecordLife() }
+            step(.turn(space: tools.namespace(namespace)?.id), id)
+            scheduleAdvance()
+            return (record, isNew: old == nil)
         } catch {
             throw SubscriptionFailure(error)
         }
-        scheduleAdvance()
-        return Putting(report: report(of: definition, namespace, now), isNew: old == nil)
     }
 
-    /// Breaks a set off. Its generation stays.
-    private func abandon(_ set: HeldSet) {
-        if case .open(let stage) = set.stage { stage.abandon() }
-        set.stage = .none
-        sets[set.id] = nil
-        metrics.forget(set.id)
-    }
-
-    /// The report of a subscription that has just been put, and has not been opened.
+    /// The report of a subscription without a running set, such as one of which the cache cannot be read now.
     private func report(of definition: Subscription, _ namespace: String, _ now: Timestamp) -> SubscriptionReport {
         SubscriptionReport(
             name: definition.name, namespace: namespace, definition: definition, state: .pending,
@@ -107,7 +115,7 @@ extension SubscriptionService {
         in namespace: String, after name: String, limit: Int,
         completion: @escaping Completion<(reports: [SubscriptionReport], next: String?)>
     ) {
-        reading(completion) { [self] () throws(SubscriptionFailure) in
+        reading(completion, after: { $0.namespace == namespace }) { [self] () throws(SubscriptionFailure) in
             let all = records.values.filter {
                 $0.namespace == namespace && $0.ending == nil && $0.definition.name > name
             }.sorted { $0.definition.name < $1.definition.name }
@@ -117,7 +125,9 @@ extension SubscriptionService {
     }
 
     package func find(_ name: String, in namespace: String, completion: @escaping Completion<SubscriptionReport>) {
-        reading(completion) { [self] () throws(SubscriptionFailure) in report(of: try found(name, namespace)) }
+        reading(completion, after: named(name, namespace)) { [self] () throws(SubscriptionFailure) in
+            report(of: try found(name, namespace))
+        }
     }
 
     /// The wanted resources from a position on, in the order of the source, and the position of the next page; `nil`:
@@ -126,9 +136,9 @@ extension SubscriptionService {
         of name: String, in namespace: String, from position: Int, limit: Int,
         completion: @escaping Completion<(items: [SubscriptionItem], next: Int?)>
     ) {
-        reading(completion) { [self] () throws(SubscriptionFailure) in
+        reading(completion, after: named(name, namespace)) { [self] () throws(SubscriptionFailure) in
             let record = try found(name, namespace)
-            guard let set = sets[record.id] else { return ([], nil) }
+            guard let set = sets[record.id] else { return storedItems(of: record, from: position, limit: limit) }
             let items = set.items(after: position, limit: limit)
             let next = position + items.count
             return (items, next < set.machine.wanted.count ? next : nil)
@@ -137,9 +147,21 @@ extension SubscriptionService {
 
     /// Asks for the source and all members as soon as their hosts have a turn.
     package func refresh(_ name: String, in namespace: String, completion: @escaping Completion<SubscriptionReport>) {
-        reading(completion) { [self] () throws(SubscriptionFailure) in
-            let record = try found(name, namespace)
-            if let set = sets[record.id] { handle(.refreshRequested, set) }
+        reading(completion, after: named(name, namespace)) { [self] () throws(SubscriptionFailure) in
+            var record = try found(name, namespace)
+            if let set = sets[record.id] {
+                handle(.refreshRequested, set)
+            } else {
+                // The set begins with this state.
+                record.source.refresh.isUrgent = true
+                record.source.refresh.sourceDue = min(record.source.refresh.sourceDue, tools.clock.now())
+                do {
+                    try store().save(record.id, record.source, changed: [], removed: [])
+                } catch {
+                    throw SubscriptionFailure(error)
+                }
+                records[record.id] = record
+            }
             return report(of: record)
         }
     }
@@ -161,9 +183,8 @@ extension SubscriptionService {
                 try store.end(record.id, ending)
                 record.ending = ending
                 records[record.id] = record
-                if let set = sets[record.id] { abandon(set) }
                 endings[record.id, default: []].append(completion)
-                scheduleAdvance()
+                step(.endRequested, record.id)
             } catch {
                 completion(.failure(SubscriptionFailure(error)))
             }
@@ -176,9 +197,8 @@ extension SubscriptionService {
             defer { completion() }
             guard let store = try? storeIfExists() else { return }
             for record in records.values where record.namespace == namespace {
-                sets[record.id] = nil
-                records[record.id] = nil
-                metrics.forget(record.id)
+                step(.discarded, record.id)
+                (records[record.id], lives[record.id]) = (nil, nil)
                 for waiter in endings.removeValue(forKey: record.id) ?? [] { waiter(.success(0)) }
                 do {
                     try store.remove(record.id)
@@ -191,17 +211,56 @@ extension SubscriptionService {
 
     // MARK: - Support
 
+    private typealias Choice = @Sendable (SubscriptionRecord) -> Bool
+
+    private func named(_ name: String, _ namespace: String) -> Choice {
+        let holder = HolderName(namespace: namespace, name: name)
+        return { $0.holder == holder }
+    }
+
     private func reading<Value: Sendable>(
-        _ completion: @escaping Completion<Value>,
+        _ completion: @escaping Completion<Value>, after choice: @escaping Choice,
         _ read: @escaping @Sendable () throws(SubscriptionFailure) -> Value
     ) {
         queue.async { [self] in
-            completion(
-                Result { () throws(SubscriptionFailure) in
-                    _ = try storeIfExists()
-                    return try read()
-                })
+            do throws(SubscriptionFailure) {
+                _ = try storeIfExists()
+            } catch {
+                return completion(.failure(error))
+            }
+            answer(completion, after: choice, read)
         }
+    }
+
+    /// Reads when the copies of the chosen subscriptions have been looked up, which takes a moment after a start and
+    /// after a new definition.
+    private func answer<Value: Sendable>(
+        _ completion: @escaping Completion<Value>, after choice: @escaping Choice,
+        _ read: @escaping @Sendable () throws(SubscriptionFailure) -> Value
+    ) {
+        let opening = records.values.first { choice($0) && lives[$0.id]?.isOpening == true }
+        if let opening, case .open = phase {
+            waitingCalls[opening.id, default: []].append { [self] in answer(completion, after: choice, read) }
+            return
+        }
+        completion(
+            Result { () throws(SubscriptionFailure) in
+                _ = try storeIfExists()
+                return try read()
+            })
+    }
+
+    private func storedItems(
+        of record: SubscriptionRecord, from position: Int, limit: Int
+    ) -> (items: [SubscriptionItem], next: Int?) {
+        let members = (members(of: record) ?? []).filter { $0.position >= 0 }
+        let items = members.dropFirst(position).prefix(limit).map { record in
+            SubscriptionItem(
+                url: record.member.item.url, key: record.member.item.key, isHeld: record.member.hasCopy,
+                confirmed: record.member.hasCopy ? record.confirmed : nil, problem: record.member.problem)
+        }
+        let next = position + items.count
+        return (items, next < members.count ? next : nil)
     }
 
     private func record(_ name: String, _ namespace: String) -> SubscriptionRecord? {
@@ -216,15 +275,5 @@ extension SubscriptionService {
 
     private func report(of record: SubscriptionRecord) -> SubscriptionReport {
         sets[record.id]?.report ?? report(of: record.definition, record.namespace, record.source.refresh.sourceDue)
-    }
-}
-
-extension SubscriptionSource {
-    /// The URLs in the definition.
-    fileprivate var urls: [String] {
-        switch self {
-        case .urls(let urls), .capture(let urls): urls
-        case .feed(let url, _), .sitemap(let url), .pages(let url, _, _): [url]
-        }
     }
 }

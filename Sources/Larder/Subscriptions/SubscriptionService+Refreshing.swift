@@ -1,21 +1,16 @@
 import DiskCache
-import HTTPTypes
-import Origin
 import Primitives
 import Subscriptions
 
-/// The requests of refreshes, and the switches to the next generation. All on `queue`.
+/// The requests for members, and the switches to the next generation. All on `queue`.
 extension SubscriptionService {
     /// Begins the work of a set that is due. Returns the next date at which it has work; `nil` while only answers can
     /// give it work.
     func advance(_ set: HeldSet, _ store: SubscriptionStore, at now: Timestamp) -> Timestamp? {
         guard let space = tools.namespace(set.namespace), space.id == set.spaceID else { return nil }
-        // A clock that went back makes no event, so without this look the set would wait until the old dates.
         set.machine.observe(now)
-        if let date = set.machine.nextDate, date <= now { handle(.time, set) }
-        if set.reading == nil, set.machine.sourceIsDue(at: now) { beginSource(of: set) }
-        // A request without its credential would be refused, and a refusal waits for a day.
-        if set.awaitsCredential { return nil }
+        // A source that is due waits for a turn, and not for a time.
+        if let date = set.machine.nextDate, date <= now, !set.machine.sourceIsDue(at: now) { handle(.time, set) }
         var next = readSource(of: set, space, at: now)
         if let date = fetchMembers(of: set, space, at: now) { next = min(next ?? date, date) }
         if let date = set.machine.nextDate, date > now { next = min(next ?? date, date) }
@@ -31,159 +26,57 @@ extension SubscriptionService {
             case .dropStage: dropStage(of: set)
             }
         }
+        set.cancelOldRequests()
         if !hadProblem, set.machine.sourceProblem != nil { report(.subscriptionFailed, set) }
         scheduleSave(set)
         scheduleAdvance()
-    }
-
-    // MARK: - The source
-
-    private func beginSource(of set: HeldSet) {
-        loadCredential(of: set)
-        set.machine.beginSource()
-        set.reading = SourceReading(set.definition, futureDates: set.futureDates)
-    }
-
-    /// Asks for the next document of the source. Returns the date of its turn, if it has to wait for one.
-    private func readSource(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        guard let reading = set.reading, !set.isReadingDocument else { return nil }
-        guard let text = reading.next else {
-            endSource(of: set, reading, at: now)
-            return nil
-        }
-        guard let url = try? CanonicalURL(text) else {
-            set.reading?.fail("\(text) is no URL that can be fetched")
-            scheduleAdvance()
-            return nil
-        }
-        let date = set.machine.nextDocument(from: now)
-        guard date <= now else { return date }
-        // The end of each parse comes back to here.
-        guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
-        let host = url.authorityText
-        switch pacer.take(host, set.definition.pacing, at: now) {
-        case .wait(let date): return date
-        case .go: break
-        }
-        set.isReadingDocument = true
-        var request = OriginRequest(url: url.requestURL)
-        request.fields = set.fields(for: url.string)
-        if reading.isOneDocument, !set.machine.wanted.isEmpty {
-            request.fields[.ifNoneMatch] = set.validators.etag
-            request.fields[.ifModifiedSince] = set.validators.lastModified
-        }
-        request.sizeLimit = Int64(reading.byteLimit)
-        request.addressPolicy = space.options.addressPolicy
-        let memory = SharedAllowance.Part(of: documentMemory)
-        let fetch = DocumentFetch(
-            limit: reading.byteLimit, tools: space.downloads.tools, memory: memory
-        ) { [weak self] result in
-            self?.queue.async { [weak self] in
-                guard let self else { return }
-                pacer.ended(host)
-                guard sets[set.id] === set else { return scheduleAdvance() }
-                didRead(result, host, set)
-            }
-        }
-        space.downloads.tools.origin.fetch(request, receiver: fetch)
-        return nil
-    }
-
-    /// Only the list of which the set is made has validators. If the validators of a refused document stayed, the
-    /// origin would confirm that document, and the confirmation would count as a good list.
-    private func endSource(of set: HeldSet, _ reading: SourceReading, at now: Timestamp) {
-        var reading = reading
-        set.reading = nil
-        handle(.sourceAnswered(limited(reading.answer(at: now), set)), set)
-        guard set.machine.sourceProblem == nil else { return }
-        set.futureDates = reading.futureDates
-        if let validators = reading.validators { set.validators = validators }
-    }
-
-    /// Refuses a list with which the namespace would hold more resources than its limit.
-    private func limited(_ answer: SourceAnswer, _ set: HeldSet) -> SourceAnswer {
-        guard case .items(let items, _) = answer else { return answer }
-        let others = sets.values.filter { $0.namespace == set.namespace && $0.id != set.id }
-        let count = others.reduce(items.count) { $0 + $1.machine.wanted.count }
-        guard count > resourceLimit else { return answer }
-        let reason =
-            "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
-            + "remove some, or set latest"
-        return .failed(reason: reason, pause: nil)
-    }
-
-    private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
-        guard let reading = set.reading else { return }
-        let now = tools.clock.now()
-        switch result {
-        case .unchanged(let fields):
-            (set.reading, set.isReadingDocument) = (nil, false)
-            handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
-        case .failed(let reason, let wish):
-            if let wish { pause(host, for: wish) }
-            set.isReadingDocument = false
-            set.reading?.fail(reason)
-            guard let wish, set.reading?.next == nil else { return scheduleAdvance() }
-            set.reading = nil
-            handle(.sourceAnswered(.failed(reason: reason, pause: wish)), set)
-        case .document(let document):
-            waitingDocuments += 1
-            Self.parsing.async { [self] in
-                var reading = reading
-                reading.receive(document, at: now)
-                queue.async { [self, reading] in
-                    waitingDocuments -= 1
-                    guard sets[set.id] === set else { return scheduleAdvance() }
-                    set.isReadingDocument = false
-                    set.reading = reading
-                    scheduleAdvance()
-                }
-            }
-        }
     }
 
     // MARK: - Members
 
     /// Begins the requests for which members are due and their hosts have a turn. Returns the next date of either.
     private func fetchMembers(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        let waiting = set.machine.waitingHosts()
-        guard !waiting.isEmpty else { return nil }
+        guard set.machine.nextTurn() != nil, hasSecrets(set, at: now) else { return nil }
         guard case .open(let stage) = set.stage else {
             openStage(of: set, space.cache)
             return nil
         }
-        var next: Timestamp?
-        for (host, due) in waiting {
-            var due: Timestamp? = due
-            while let date = due {
-                guard date <= now else {
-                    next = min(next ?? date, date)
-                    break
-                }
-                if case .wait(let turn) = pacer.take(host, set.definition.pacing, at: now) {
-                    if let turn { next = min(next ?? turn, turn) }
-                    break
-                }
-                guard let request = set.machine.beginMember(ofHost: host, at: now) else {
-                    pacer.ended(host)
-                    break
-                }
+        while let (host, date) = set.machine.nextTurn() {
+            guard date <= now else { return date }
+            // The end of a request lets the next one begin.
+            guard memberRequestCount < memberRequestLimit else { return nil }
+            if case .wait(let turn) = pacer.take(host, set.definition.pacing, at: now) {
+                set.machine.holdHost(host, until: turn)
+            } else if let request = set.machine.beginMember(ofHost: host, at: now) {
                 fetch(request, set, stage, space)
-                due = set.machine.waitingHosts().first { $0.host == host }?.due
+            } else {
+                pacer.ended(host)
             }
         }
-        return next
+        return nil
+    }
+
+    /// A request has ended, so that the next one to its host may begin.
+    func requestEnded(to host: String) {
+        pacer.ended(host)
+        for set in sets.values { set.machine.freeHost(host) }
     }
 
     private func fetch(
         _ request: RefreshMachine.MemberRequest, _ set: HeldSet, _ stage: GenerationStage, _ space: Namespace
     ) {
         let item = request.item
+        memberRequestCount += 1
+        lastTransfer += 1
+        let (number, transfer) = (lastTransfer, PendingTransfer())
+        set.memberTransfers[number] = .init(ticket: request.ticket, transfer: transfer)
         let ttl = set.definition.ttl ?? set.machine.members[item.key]?.interval ?? set.definition.interval.shortest
         let then: @Sendable (MemberFetch.Result) -> Void = { [weak self] result in
             self?.queue.async { [weak self] in
                 guard let self else { return }
-                pacer.ended(item.host)
+                memberRequestCount -= 1
+                set.memberTransfers[number] = nil
+                requestEnded(to: item.host)
                 if let time = result.hostPause { pause(item.host, for: time) }
                 guard sets[set.id] === set else { return scheduleAdvance() }
                 // The answer to a request of an earlier round has its body in the stage of that round.
@@ -196,7 +89,7 @@ extension SubscriptionService {
         }
         let order = MemberFetch.Order(
             stage: stage, tools: space.downloads.tools, fields: set.fields(for: item.url),
-            entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags)
+            entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags, transfer: transfer)
         if set.isCapture {
             PageFetch.start(item, order, in: space.pages, then: then)
         } else {
@@ -263,7 +156,9 @@ extension SubscriptionService {
     private func didSwitch(_ outcome: GenerationSwitch, _ changed: [String], ends: Bool, _ set: HeldSet) {
         set.generation = outcome.generation
         for key in changed {
-            guard let member = set.settled.removeValue(forKey: key), outcome.lost[key] == nil else { continue }
+            guard let member = set.settled.removeValue(forKey: key), outcome.lost[key] == nil,
+                outcome.outdated[key] == nil
+            else { continue }
             set.confirmed[key] = member.confirmed ?? tools.clock.now()
         }
         if ends {
@@ -271,7 +166,9 @@ extension SubscriptionService {
             set.settled = [:]
         }
         if ends { metrics.switches.increment() }
-        handle(.switched(lost: outcome.lost.mapValues(\.memberLoss)), set)
+        let lost = outcome.lost.mapValues { $0.memberLoss(keepsCopy: false) }
+        let outdated = outcome.outdated.mapValues { $0.memberLoss(keepsCopy: true) }
+        handle(.switched(lost: lost.merging(outdated) { lost, _ in lost }), set)
         if ends { report(.subscriptionRefreshed, set) }
         if case .open(let store) = phase { save(set, store) }
     }
@@ -304,8 +201,8 @@ extension GenerationMember {
 }
 
 extension GenerationSwitch.Loss {
-    fileprivate var memberLoss: MemberLoss {
-        MemberLoss(words, keepsCopy: keepsOldCopy, isPassing: self == .evicted || self == .damaged)
+    fileprivate func memberLoss(keepsCopy: Bool) -> MemberLoss {
+        MemberLoss(words, keepsCopy: keepsCopy, isPassing: self == .evicted || self == .damaged)
     }
 
     /// The reason for which readers have no copy, or an old one.

@@ -2,128 +2,137 @@ import DiskCache
 import Primitives
 import Subscriptions
 
-/// The beginnings and ends of sets: at the start, with a new version of a namespace, and with the definition.
+/// The beginnings and ends of sets: at the start, with a new version of a namespace, and with the definition. All on
+/// `queue`.
 extension SubscriptionService {
-    /// Makes the running sets those of the records in existing namespaces, and ends the others.
-    func settleSets(_ store: SubscriptionStore) {
-        for (id, set) in sets where tools.namespace(set.namespace)?.id != set.spaceID {
-            // The generation went with the old version of the namespace, and is fetched again.
-            save(set, store)
-            sets[id] = nil
-        }
-        for (id, record) in records where sets[id] == nil && !opening.contains(id) {
-            guard let space = tools.namespace(record.namespace) else { continue }
-            opening.insert(id)
-            if let ending = record.ending { release(record, ending, in: space) } else { open(record, in: space, store) }
+    /// Reports the present versions of the namespaces to all subscriptions.
+    func settleSets() {
+        for (id, record) in records { step(.turn(space: tools.namespace(record.namespace)?.id), id) }
+    }
+
+    /// The result of a lookup.
+    struct Found {
+        /// ``Namespace/id`` of the version in which it was looked up.
+        let spaceID: Int
+        let members: [MemberRecord]
+        let generation: ResumedGeneration
+    }
+
+    /// Performs the actions after an event in the life of a subscription.
+    func step(_ event: RecordLife.Event, _ id: Int64, found: Found? = nil) {
+        for action in lives[id]?.handle(event) ?? [] {
+            guard let record = records[id] else { return }
+            switch action {
+            case .lookUp: lookUp(record)
+            case .begin: if let found { begin(record, found) }
+            case .breakOff:
+                guard let set = sets[id] else { continue }
+                // A new definition and an end prevail over the state of the set.
+                if case .turn = event, case .open(let store) = phase { save(set, store) }
+                breakOff(set)
+            case .release: release(record)
+            case .answerCalls: for call in waitingCalls.removeValue(forKey: id) ?? [] { call() }
+            }
         }
     }
 
-    /// Looks up which copies the cache holds, and begins the set.
-    private func open(_ record: SubscriptionRecord, in space: Namespace, _ store: SubscriptionStore) {
-        let members: [MemberRecord]
-        do {
-            members = try store.members(of: record.id)
-        } catch {
-            opening.remove(record.id)
-            return warn("the members of a subscription cannot be read", record, "\(error)")
+    /// Looks up which copies the cache holds.
+    private func lookUp(_ record: SubscriptionRecord) {
+        let (id, name) = (record.id, record.definition.name)
+        guard let space = tools.namespace(record.namespace), let members = members(of: record) else {
+            // Not at once, because this call is part of another event.
+            return queue.async { [self] in step(.lookedUp(isFound: false), id) }
         }
-        let (cache, spaceID, name) = (space.cache, space.id, record.definition.name)
-        cache.onDiskThread { [self] in
-            let found = Result { () throws(DiskCacheError) in
-                (try cache.generation(of: name)?.number ?? 0, try cache.heldKeys(of: name))
-            }
+        let items = members.filter(\.member.hasCopy).map { (key: CacheKey($0.member.item), url: $0.member.item.url) }
+        let spaceID = space.id
+        space.cache.resumeGeneration(of: name, members: items) { [self] result in
             queue.async { [self] in
-                opening.remove(record.id)
-                guard let current = records[record.id], current.ending == nil, case .open = phase else { return }
-                switch found {
-                case .failure(let error): warn("the generation of a subscription cannot be read", record, "\(error)")
-                case .success((let generation, let held)):
-                    let isWhole = members.allSatisfy { !$0.member.hasCopy || held.contains($0.member.item.key) }
-                    guard !isWhole else { return begin(current, spaceID, members, generation, held) }
-                    holdAgain(members, of: name, in: cache) { [self] generation, held in
-                        guard let current = records[record.id], current.ending == nil else { return }
-                        begin(current, spaceID, members, generation, held, isLost: true)
-                    }
+                guard case .open = phase else { return }
+                switch result {
+                case .success(let generation):
+                    let found = Found(spaceID: spaceID, members: members, generation: generation)
+                    step(.lookedUp(isFound: true), id, found: found)
+                case .failure(let error):
+                    warn("the generation of a subscription cannot be read", record, "\(error)")
+                    step(.lookedUp(isFound: false), id)
                 }
             }
         }
     }
 
-    /// `held`: the keys of the copies in the cache. `isLost`: the cache has lost copies, so a refresh begins now.
-    private func begin(
-        _ record: SubscriptionRecord, _ spaceID: Int, _ members: [MemberRecord], _ generation: Int64,
-        _ held: Set<String>, isLost: Bool = false
-    ) {
-        guard sets[record.id] == nil else { return }
+    /// The members in the store; `nil` if they cannot be read, which is logged.
+    func members(of record: SubscriptionRecord) -> [MemberRecord]? {
+        guard case .open(let store) = phase else { return nil }
+        do {
+            return try store.members(of: record.id)
+        } catch {
+            warn("the members of a subscription cannot be read", record, "\(error)")
+            return nil
+        }
+    }
+
+    private func begin(_ record: SubscriptionRecord, _ found: Found) {
+        let (members, keys) = (found.members, found.generation.keys)
         let now = tools.clock.now()
         var record = record
-        if isLost || (generation == 0 && !members.isEmpty) {
+        // Copies that the cache has lost are fetched at once.
+        let isLost = members.contains { $0.member.hasCopy && !keys.contains($0.member.item.key) }
+        if isLost || (found.generation.number == 0 && !members.isEmpty) {
             record.source.refresh.isUrgent = true
             record.source.refresh.sourceDue = now
         }
         let known = members.map { record in
             var record = record
-            record.member.hasCopy = held.contains(record.member.item.key)
+            record.member.hasCopy = keys.contains(record.member.item.key)
             return record
         }
         let set = HeldSet(
-            record, spaceID: spaceID, members: known, copies: held, generation: generation, now: now)
+            record, spaceID: found.spaceID, members: known, copies: keys, generation: found.generation.number, now: now)
         sets[record.id] = set
         for (host, end) in pacer.pauses(at: now) { handle(.hostPaused(host: host, until: end), set) }
         metrics.note(set.report, of: set.id)
-        loadCredential(of: set)
         scheduleAdvance()
     }
 
-    /// After the loss of an index, the cache still has entries, but no holder: holds them again at once, because the
-    /// origins may be away. `then` gets the new generation, and the keys of its copies, on `queue`.
-    private func holdAgain(
-        _ members: [MemberRecord], of name: String, in cache: DiskCache,
-        then: @escaping @Sendable (Int64, Set<String>) -> Void
-    ) {
-        let items = members.filter(\.member.hasCopy).map(\.member.item)
-        cache.beginGeneration(of: name) { [self] stage in
-            guard case .success(let stage) = stage else { return queue.async { then(0, []) } }
-            stage.publish(items.map { GenerationMember($0, in: stage) }) { [self] result in
-                queue.async {
-                    guard case .success(let outcome) = result else { return then(0, []) }
-                    then(outcome.generation, Set(items.map(\.key)).subtracting(outcome.lost.keys))
-                }
-            }
-        }
-    }
-
-    func loadCredential(of set: HeldSet) {
-        guard let name = set.definition.credential else { return }
-        set.awaitsCredential = true
-        tools.credential(name, set.namespace) { [self] credential in
-            queue.async { [self] in
-                (set.credential, set.awaitsCredential) = (credential, false)
-                scheduleAdvance()
-            }
-        }
+    /// Ends the work of a set. Its generation stays.
+    private func breakOff(_ set: HeldSet) {
+        if case .open(let stage) = set.stage { stage.abandon() }
+        set.stage = .none
+        set.cancelAllRequests()
+        sets[set.id] = nil
+        metrics.forget(set.id)
+        scheduleAdvance()
     }
 
     /// Ends a subscription in the cache, and then in the store.
-    func release(_ record: SubscriptionRecord, _ ending: SubscriptionRecord.Ending, in space: Namespace) {
+    private func release(_ record: SubscriptionRecord) {
+        let id = record.id
+        guard let ending = record.ending, let space = tools.namespace(record.namespace) else {
+            return queue.async { [self] in step(.released(isDone: false), id) }
+        }
         space.cache.release(record.definition.name, removing: ending == .removingCopies) { [self] result in
             queue.async { [self] in
-                opening.remove(record.id)
                 guard case .open(let store) = phase else { return }
-                switch result {
-                case .failure(let error): warn("a subscription cannot be ended", record, "\(error)")
-                case .success:
-                    do {
-                        try store.remove(record.id)
-                        records[record.id] = nil
-                    } catch {
-                        warn("a subscription cannot be ended", record, "\(error)")
-                    }
-                }
-                for waiter in endings.removeValue(forKey: record.id) ?? [] {
+                let isDone = forget(record, result, store)
+                step(.released(isDone: isDone), id)
+                if isDone { (records[id], lives[id]) = (nil, nil) }
+                for waiter in endings.removeValue(forKey: id) ?? [] {
                     waiter(result.mapError { .cache(DownloadError($0)) })
                 }
             }
+        }
+    }
+
+    private func forget(
+        _ record: SubscriptionRecord, _ released: Result<Int, DiskCacheError>, _ store: SubscriptionStore
+    ) -> Bool {
+        do {
+            _ = try released.get()
+            try store.remove(record.id)
+            return true
+        } catch {
+            warn("a subscription cannot be ended", record, "\(error)")
+            return false
         }
     }
 

@@ -73,13 +73,21 @@ package final class SubscriptionService: @unchecked Sendable {
     var sets: [Int64: HeldSet] = [:]
     /// All subscriptions, also those of which the namespace is missing.
     var records: [Int64: SubscriptionRecord] = [:]
-    /// The subscriptions that are being looked up in the cache, or end in it.
-    var opening: Set<Int64> = []
+    /// The phases of the subscriptions in ``records``.
+    var lives: [Int64: RecordLife] = [:]
+    /// The calls that wait for the end of a lookup.
+    var waitingCalls: [Int64: [@Sendable () -> Void]] = [:]
     /// The lost subscriptions of which the copies are being looked up or released.
     var releasing: Set<HolderName> = []
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
+    var memberRequestCount = 0
+    /// The most requests for members at the same time, over all subscriptions, because the client also serves callers.
+    /// Their downloads must not wait behind a list over many hosts.
+    var memberRequestLimit = 64
+    /// The number of the last request for a member.
+    var lastTransfer: UInt64 = 0
     /// The documents that wait for ``parsing`` or are parsed.
     var waitingDocuments = 0
     private var savedPauses: [String: Timestamp] = [:]
@@ -111,9 +119,15 @@ package final class SubscriptionService: @unchecked Sendable {
         queue.sync {
             guard case .open(let store) = phase else { return phase = .stopped }
             for set in sets.values { save(set, store) }
+            for set in sets.values { set.cancelAllRequests() }
             sets = [:]
             phase = .stopped
             store.close()
+            let calls = waitingCalls.values.flatMap(\.self)
+            waitingCalls = [:]
+            for call in calls { call() }
+            for waiter in endings.values.flatMap(\.self) { waiter(.failure(.stopping)) }
+            endings = [:]
         }
     }
 
@@ -143,9 +157,14 @@ package final class SubscriptionService: @unchecked Sendable {
                 pacer = HostPacer(pauses: pauses.ends, savedAt: pauses.saved, at: now)
             }
             savedPauses = pacer.pauses(at: now)
-            for record in try store.all() { records[record.id] = record }
+            for record in try store.all() {
+                records[record.id] = record
+                lives[record.id] = RecordLife(isEnding: record.ending != nil)
+            }
             if !records.isEmpty { pacer.restarted(at: now) }
             phase = .open(store)
+            // Calls then wait for the sets.
+            settleSets()
             scheduleAdvance()
             return store
         } catch {
@@ -221,7 +240,7 @@ package final class SubscriptionService: @unchecked Sendable {
     private func advance() {
         guard case .open(let store) = phase else { return }
         let now = tools.clock.now()
-        settleSets(store)
+        settleSets()
         pacer.forget(at: now)
         var next: Timestamp?
         // Another order each time, so that no subscription always takes the turn of a host.

@@ -12,8 +12,7 @@ package struct ChangeTarget: Hashable, Sendable {
     package let origin: String
 
     package init(_ url: CanonicalURL, key: String) {
-        self.init(
-            url: url.requestURL, canonicalURL: url.string, key: key, origin: "\(url.scheme)://\(url.authorityText)")
+        self.init(url: url.requestURL, canonicalURL: url.string, key: key, origin: url.origin)
     }
 
     init(url: String, canonicalURL: String, key: String, origin: String) {

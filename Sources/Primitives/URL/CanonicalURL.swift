@@ -62,6 +62,8 @@ package struct CanonicalURL: Hashable, Sendable {
 
     /// The host, and the port unless it is the default: `example.com`, `example.com:8080`, `[::1]:8080`.
     package var authorityText: String { URLHost.authority(host, port) }
+    /// Scheme, host and port: `https://example.com:8443`.
+    package var origin: String { "\(scheme)://\(authorityText)" }
 
     /// Throws for characters that no part of a URL may contain, and for a text that is empty or too long.
     static func checkCharacters(of text: String) throws(InvalidURL) {

@@ -30,6 +30,14 @@ package enum SubscriptionSource: Hashable, Sendable {
         }
     }
 
+    /// The URLs in the definition: the list, or the URL of the source.
+    package var urls: [String] {
+        switch self {
+        case .urls(let urls), .capture(let urls): urls
+        case .feed(let url, _), .sitemap(let url), .pages(let url, _, _): [url]
+        }
+    }
+
     package var json: JSON {
         switch self {
         case .urls(let urls): ["urls": .array(urls.map(JSON.string))]

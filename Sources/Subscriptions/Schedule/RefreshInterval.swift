@@ -23,13 +23,23 @@ package enum RefreshInterval: Hashable, Sendable {
         if case .fixed = self { true } else { false }
     }
 
+    /// The part of an origin's wish for no further request that counts. `isFailure`: the wish is a `Retry-After`, which
+    /// holds for each interval. Otherwise it is a max-age or the ttl of an RSS feed: a fixed interval disregards this,
+    /// and an adaptive interval never ends before it, but at most a day or its own maximum counts.
+    package func wish(_ time: Duration, isFailure: Bool) -> Duration {
+        if isFailure { return time }
+        guard case .adaptive(_, let longest) = self else { return .zero }
+        return min(time, max(longest, .seconds(86_400)))
+    }
+
     /// The interval after an answer. `least`: the time for which the origin itself wants no further request, such as
-    /// its max-age, the ttl of an RSS feed, or `Retry-After`.
+    /// its max-age, the ttl of an RSS feed, or `Retry-After`; see ``wish(_:isFailure:)``.
     ///
     /// - Parameters:
     ///   - last: the interval before; `nil` for the first answer.
     ///   - isChanged: whether the answer had another body. `nil`: it had none, as after a failure.
     package func next(after last: Duration?, isChanged: Bool?, least: Duration = .zero) -> Duration {
+        let least = wish(least, isFailure: isChanged == nil)
         guard case .adaptive(let shortest, let longest) = self else { return max(shortest, least) }
         let last = min(max(last ?? shortest, shortest), longest)
         let next =

@@ -18,7 +18,7 @@ extension RefreshMachine {
         if let start = round?.start { round?.start = start + step }
         if let start = round?.delayStart { round?.delayStart = start + step }
         for (host, trouble) in troubles { troubles[host]?.pauseEnd = trouble.pauseEnd.map { $0 + step } }
-        queue = DueQueue()
+        (queue, asked) = (DueQueue(), Heap())
         leaving = leaving.mapValues { $0.moved(by: step) }
         for member in Array(members.values) { set(member.moved(by: step)) }
     }
@@ -44,6 +44,7 @@ extension RefreshMachine.Member {
         var copy = self
         copy.due = due + step
         copy.earliest = earliest.map { $0 + step }
+        copy.asked = asked.map { $0 + step }
         copy.problem = problem?.moved(by: step)
         return copy
     }

@@ -35,6 +35,7 @@ extension RefreshMachine {
                 return [.dropStage]
             }
         case .hostPaused(let host, let date): hostPaused(host, until: date, now)
+        case .sourcePaused(let date): sourcePaused(until: date, now)
         case .refreshRequested: requestRefresh(now)
         case .time: postpone(now)
         }
@@ -49,11 +50,11 @@ extension RefreshMachine {
         var isChanged: Bool?
         switch answer {
         case .items(let items, let least):
-            pause = least
+            pause = rules.interval.wish(least, isFailure: false)
             isChanged = take(items, now)
         case .unchanged(let least):
             sourceProblem = nil
-            (pause, isChanged) = (least, false)
+            (pause, isChanged) = (rules.interval.wish(least, isFailure: false), false)
         case .failed(let reason, let wish):
             note(reason, now)
             pause = min(wish ?? .zero, HostPacer.longestPause)
@@ -96,6 +97,13 @@ extension RefreshMachine {
         return isChanged
     }
 
+    /// The source cannot be asked before the end of its host's pause. Members do not wait for that.
+    private mutating func sourcePaused(until date: Timestamp, _ now: Timestamp) {
+        guard !isAskingSource, round == nil else { return }
+        sourceDue = max(sourceDue, min(date, now + HostPacer.longestPause))
+        if isUrgent, membersDue != nil { membersDue = now }
+    }
+
     private mutating func note(_ reason: String, _ now: Timestamp) {
         sourceProblem = MemberProblem(reason: reason, since: sourceProblem?.since ?? now)
     }
@@ -119,7 +127,7 @@ extension RefreshMachine {
         }
         var (isChanged, least): (Bool?, Duration) = (nil, .zero)
         member.step = .settled
-        member.isHeldUp = false
+        member.endRequest()
         switch answer {
         case .confirmed(let pause):
             (member.problem, isChanged, least) = (nil, false, pause)
@@ -147,6 +155,7 @@ extension RefreshMachine {
         case .noRoom: return
         }
         if isChanged != nil { member.failures = 0 }
+        least = rules.interval.wish(least, isFailure: isChanged == nil)
         let interval = rules.interval.next(after: member.interval, isChanged: isChanged, least: least)
         if isChanged != nil { member.interval = interval }
         member.due = now + interval
@@ -159,6 +168,7 @@ extension RefreshMachine {
     private mutating func advance(_ now: Timestamp) -> [Action] {
         if roundIsDue(now) { beginRound(now) }
         guard !isSwitching, round != nil else { return [] }
+        noteSlowRequests(now)
         if tally.pending == 0 {
             if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
             endRound(now, isSwitched: true)
@@ -212,6 +222,7 @@ extension RefreshMachine {
                 // Not at once, because the loss may repeat itself.
                 member.due = min(member.due, now + rules.interval.shortest)
             }
+            member.earliest = nil
             set(member)
         }
         if endsRound { endRound(now, isSwitched: true) }
@@ -220,7 +231,7 @@ extension RefreshMachine {
     /// Makes a lost member due at once: in the round if it goes on, and otherwise in a round of its own.
     private mutating func askAgain(_ member: inout Member, _ now: Timestamp) {
         let host = member.item.host
-        (member.due, member.earliest) = (max(now, pauseEnd(of: host) ?? now), nil)
+        member.due = max(now, pauseEnd(of: host) ?? now)
         guard !endsRound else { return repeatsLosses = true }
         (member.step, member.isStaged) = (.waiting, false)
         member.isHeldUp = troubles[host]?.holdsUp(member.due, at: now) ?? false

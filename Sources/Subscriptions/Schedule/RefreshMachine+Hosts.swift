@@ -7,6 +7,8 @@ extension RefreshMachine {
         static let tolerance = 3
 
         var failures = 0
+        /// Whether a request to the host takes so long that the other ones may never have a turn.
+        var isSlow = false
         /// The host wants no request before this time; `nil` without a wish. The end of the pause alone does not show
         /// that the host answers again.
         var pauseEnd: Timestamp?
@@ -14,7 +16,7 @@ extension RefreshMachine {
         /// Whether a request that is due at a time has to wait for the host.
         func holdsUp(_ due: Timestamp, at now: Timestamp) -> Bool {
             if let pauseEnd, due < max(pauseEnd, now) { return true }
-            return failures >= Self.tolerance && due <= now
+            return isSlow || failures >= Self.tolerance && due <= now
         }
     }
 
@@ -33,10 +35,15 @@ extension RefreshMachine {
         holdUp(host, now)
     }
 
+    mutating func hostIsSlow(_ host: String, _ now: Timestamp) {
+        troubles[host, default: HostTrouble()].isSlow = true
+        holdUp(host, now)
+    }
+
     /// The host has answered a request. A pause lasts nevertheless, because the request may be older.
     mutating func hostAnswered(_ host: String, _ now: Timestamp) {
         guard var trouble = troubles[host] else { return }
-        trouble.failures = 0
+        (trouble.failures, trouble.isSlow) = (0, false)
         if let end = trouble.pauseEnd, end <= now { trouble.pauseEnd = nil }
         troubles[host] = trouble.pauseEnd == nil ? nil : trouble
         guard trouble.pauseEnd == nil else { return }
@@ -51,8 +58,9 @@ extension RefreshMachine {
         guard let trouble = troubles[host] else { return }
         for var member in Array(members.values) where member.item.host == host && member.step == .waiting {
             guard trouble.holdsUp(member.due, at: now) else { continue }
-            member.isHeldUp = true
-            if let end = trouble.pauseEnd { member.due = permitted(max(member.due, end)) }
+            let due = trouble.pauseEnd.map { permitted(max(member.due, $0)) } ?? member.due
+            guard !member.isHeldUp || due != member.due else { continue }
+            (member.isHeldUp, member.due) = (true, due)
             set(member)
         }
     }

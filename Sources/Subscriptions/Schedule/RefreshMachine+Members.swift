@@ -28,6 +28,10 @@ extension RefreshMachine {
         package var earliest: Timestamp?
         /// Whether the member waits because its host wants a pause or does not answer.
         var isHeldUp = false
+        /// The beginning of the running request; otherwise `nil`.
+        var asked: Timestamp?
+        /// Whether the running request takes so long that it counts as a failure.
+        var isSlow = false
         /// Whether the answer that settled the member left a body in the stage.
         var isStaged = false
 
@@ -48,6 +52,9 @@ extension RefreshMachine {
             self.due = min(self.due, due)
         }
 
+        /// The request that ran has an answer, or counts no more.
+        mutating func endRequest() { (asked, isSlow, isHeldUp) = (nil, false, false) }
+
         package init(item: WantedItem, hasCopy: Bool, step: Step = .resting, due: Timestamp) {
             self.item = item
             self.hasCopy = hasCopy
@@ -58,12 +65,16 @@ extension RefreshMachine {
 
     // MARK: - Members
 
-    /// Each change of a member goes through this method, so that the tally and the queue follow.
+    /// Each change of a member goes through this method, so that the tally and the queues follow. A member that waits
+    /// for the same time as before has its element already.
     mutating func set(_ member: Member) {
         let key = member.item.key
-        if let old = members[key] { tally.count(old, -1) }
+        let old = members[key]
+        if let old { tally.count(old, -1) }
         tally.count(member, 1)
-        if member.step == .waiting { queue.add(.init(due: member.due, key: key), host: member.item.host) }
+        let (wait, oldWait) = (member.waitingElement, old?.waitingElement)
+        if let wait, wait != oldWait || member.item.host != old?.item.host { queue.add(wait, host: member.item.host) }
+        if let date = member.asked, date != old?.asked { asked.insert(.init(due: date, key: key)) }
         members[key] = member
     }
 
@@ -77,7 +88,7 @@ extension RefreshMachine {
     struct Tally: Hashable, Sendable {
         /// To be asked for, or being asked for.
         var pending = 0
-        /// Pending without a failure of their own or of their host.
+        /// Pending without a failure of their own or of their host, and without a slow request.
         var fine = 0
         /// The members of `fine` without a copy.
         var newcomers = 0
@@ -88,7 +99,7 @@ extension RefreshMachine {
             switch member.step {
             case .waiting, .asking:
                 pending += sign
-                guard member.failures == 0, !member.isHeldUp else { return }
+                guard member.failures == 0, !member.isHeldUp, !member.isSlow else { return }
                 fine += sign
                 if !member.hasCopy { newcomers += sign }
             case .settled: if member.hasCopy != member.willHaveCopy { joining += sign }
@@ -97,9 +108,37 @@ extension RefreshMachine {
         }
     }
 
+    // MARK: - Slow requests
+
+    /// The time after which a request counts as a failure that may pass, so that an origin that sends a byte now and
+    /// then delays a switch as one that fails. A body that takes longer arrives if the failures may delay the switch
+    /// for long enough (``Rules/maxDelay``).
+    package static let slowRequest: Duration = .seconds(1800)
+
+    /// The time at which the oldest request is slow; `nil` without a request.
+    var slowDate: Timestamp? { asked.first.map { $0.due + Self.slowRequest } }
+
+    mutating func noteSlowRequests(_ now: Timestamp) {
+        while let first = asked.first, first.due + Self.slowRequest <= now {
+            asked.removeFirst()
+            guard var member = members[first.key], member.asked == first.due else { continue }
+            member.isSlow = true
+            let reason = "the origin has been answering for more than \(Self.slowRequest.milliseconds / 60_000) minutes"
+            member.problem = member.problem ?? MemberProblem(reason: reason, since: now)
+            set(member)
+            hostIsSlow(member.item.host, now)
+        }
+    }
+
     // MARK: - For reports
 
     /// The wanted members without a copy, in the order of the source.
     package var missing: [Member] { wanted.compactMap { members[$0] }.filter { !$0.hasCopy } }
     package var heldCount: Int { members.values.count { $0.hasCopy } }
+}
+
+extension RefreshMachine.Member {
+    fileprivate var waitingElement: DueQueue.Element? {
+        step == .waiting ? DueQueue.Element(due: due, key: item.key) : nil
+    }
 }

@@ -14,7 +14,7 @@ extension RefreshMachine {
 
     func roundIsDue(_ now: Timestamp) -> Bool {
         guard round == nil, !isSwitching, !isAskingSource, sourceDue > now, let roundDate else { return false }
-        return roundDate <= now && scheduled(now) <= now
+        return roundDate <= now && (isUrgent || scheduled(now) <= now)
     }
 
     /// `date`, or the end of the quiet hours in which it lies.
@@ -86,12 +86,14 @@ extension RefreshMachine {
         let catchUp = now + min(rules.interval.shortest, Self.catchUpPause)
         round = nil
         endsRound = false
+        (queue, asked) = (DueQueue(), Heap())
         for var member in Array(members.values) where member.step != .resting {
             if member.isStaged, !isSwitched { member.discardBody(due: next) }
             member.isStaged = false
             // The body of a member that is still being asked for belongs to the stage, which has ended.
             if member.step != .settled { member.due = max(member.due, isSwitched ? catchUp : next) }
-            (member.step, member.isHeldUp) = (.resting, false)
+            member.step = .resting
+            member.endRequest()
             set(member)
         }
         membersDue = earliestDue()

@@ -57,7 +57,8 @@ extension RefreshMachine {
             var member = member
             // The stage ends with the process.
             if member.isStaged, let round { member.discardBody(due: round.start) }
-            (member.step, member.isHeldUp) = (.resting, false)
+            member.step = .resting
+            member.endRequest()
             return member
         }
         var state = State(members: resting, sourceDue: sourceDue, date: clock.latest)

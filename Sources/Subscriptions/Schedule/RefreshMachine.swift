@@ -1,16 +1,16 @@
 import Primitives
 
 /// Decides when a subscription asks for its source and its members, and when readers get the next generation: a pure
-/// state machine without I/O. Its shell asks for ``sourceIsDue(at:)`` and ``waitingHosts()``, paces the requests, and
+/// state machine without I/O. Its shell asks for ``sourceIsDue(at:)`` and ``nextTurn()``, paces the requests, and
 /// reports each answer.
 ///
 /// A *round* begins when the source has answered, and also when members are due before the source is, because the
-/// source may change seldom or want no requests for long. With a fixed interval a round asks for each member once,
-/// spread over the interval by the phase of each URL; a round that a caller requested or that is overdue asks for all
-/// members at once, as fast as the pacing permits. With an adaptive interval a round asks for the members that are due
-/// within the shortest interval. At its end all its members switch to the next generation together. New members do not
-/// wait for the round: as soon as all of them have a body, they join the generation, beside the old copies of the
-/// others.
+/// source may change seldom, and its host may want no requests for long. With a fixed interval a round asks for each
+/// member once, spread over the interval by the phase of each URL; a round that a caller requested or that is overdue
+/// asks for all members at once, as fast as the pacing permits. With an adaptive interval a round asks for the members
+/// that are due within the shortest interval. At its end all its members switch to the next generation together. New
+/// members do not wait for the round: as soon as all of them have a body, they join the generation, beside the old
+/// copies of the others.
 ///
 /// In the quiet hours no request begins, except those of a refresh that a caller requested, and of a new subscription.
 /// A round that the quiet hours interrupt goes on after them, and only then do its members switch: readers keep the
@@ -64,6 +64,10 @@ package struct RefreshMachine: Sendable {
         /// an earlier date than that of a running pause has no effect. The shell reports each pause to all
         /// subscriptions with members of the host.
         case hostPaused(host: String, until: Timestamp)
+        /// The source is due (``RefreshMachine/sourceIsDue(at:)``), but its host wants no request before `until`. The
+        /// source is then due at that time, and a round of the members does not wait for it. At most
+        /// ``HostPacer/longestPause`` counts.
+        case sourcePaused(until: Timestamp)
         case refreshRequested
         /// The time has come that ``RefreshMachine/nextDate`` named.
         case time
@@ -106,6 +110,8 @@ package struct RefreshMachine: Sendable {
     var lastTicket: UInt64 = 0
     var isAskingSource = false
     var queue = DueQueue()
+    /// The running requests by their beginnings. An element that no longer fits its member stays until it comes first.
+    var asked = Heap<DueQueue.Element>()
     var tally = Tally()
     /// By their names. A host without failures and pause has no element.
     var troubles: [String: HostTrouble] = [:]
@@ -128,7 +134,8 @@ package struct RefreshMachine: Sendable {
     var endsRound = false
     /// The keys of the running switch that have a staged body, or lose their copy.
     var joining: Set<String> = []
-    var isUrgent = false
+    /// Whether a caller has requested the next round.
+    package internal(set) var isUrgent = false
     /// Whether the next round asks again for members that the last switch has lost.
     var repeatsLosses = false
     /// Whether the next list of the source may be much shorter.
@@ -186,11 +193,22 @@ package struct RefreshMachine: Sendable {
     /// have begun since the first document, unless a caller requested the refresh.
     package func nextDocument(from now: Timestamp) -> Timestamp { isUrgent ? now : scheduled(now) }
 
-    /// The hosts with members that wait for a request, and the time from which on the first one is due.
-    package mutating func waitingHosts() -> [(host: String, due: Timestamp)] {
-        if openTicket == nil { return [] }
-        return Array(queue.hosts).compactMap { host in front(of: host).map { (host, $0.due) } }
+    /// The host that is first to have a member that is due and no hold, and the date from which on; `nil` while answers
+    /// alone can change this.
+    package mutating func nextTurn() -> (host: String, date: Timestamp)? {
+        if openTicket == nil { return nil }
+        return queue.firstHost { [members] in Self.isCurrent($0, members) }
     }
+
+    /// Leaves a host out of ``nextTurn()`` before a date, because the pacing permits no earlier request. `nil`: before
+    /// ``freeHost(_:)``.
+    package mutating func holdHost(_ host: String, until date: Timestamp?) { queue.hold(host, until: date) }
+
+    /// Ends a hold early, when a request to the host has ended.
+    package mutating func freeHost(_ host: String) { queue.free(host) }
+
+    /// The number of the running refresh or of the next one, which begins with the request for the source.
+    package var refreshNumber: UInt64 { round?.ticket ?? lastTicket + 1 }
 
     /// Begins the request for the member of the host that is due for longest. `nil` when none is due.
     package mutating func beginMember(ofHost host: String, at now: Timestamp) -> MemberRequest? {
@@ -200,7 +218,7 @@ package struct RefreshMachine: Sendable {
             return nil
         }
         queue.removeFront(of: host)
-        member.step = .asking
+        (member.step, member.asked) = (.asking, now)
         set(member)
         round?.hasEffect = true
         return MemberRequest(item: member.item, ticket: openTicket)
@@ -210,16 +228,18 @@ package struct RefreshMachine: Sendable {
     var openTicket: UInt64? { isSwitching && endsRound ? nil : round?.ticket }
 
     private mutating func front(of host: String) -> DueQueue.Element? {
-        queue.front(of: host) { [members] element in
-            members[element.key].map { $0.step == .waiting && $0.due == element.due } ?? false
-        }
+        queue.front(of: host) { [members] in Self.isCurrent($0, members) }
+    }
+
+    private static func isCurrent(_ element: DueQueue.Element, _ members: [String: Member]) -> Bool {
+        members[element.key].map { $0.step == .waiting && $0.due == element.due } ?? false
     }
 
     /// The next time at which the source is due or ``Event/time`` has an effect; `nil` while answers alone can change
-    /// the state. For the members see ``waitingHosts()``.
+    /// the state. For the members see ``nextTurn()``.
     package var nextDate: Timestamp? {
         if isSwitching || isAskingSource { return nil }
-        if let round { return round.delayStart.map { $0 + rules.maxDelay } }
+        if let round { return round.delayStart.map { $0 + rules.maxDelay } ?? slowDate }
         return roundDate.map { min($0, sourceDue) } ?? sourceDue
     }
 }

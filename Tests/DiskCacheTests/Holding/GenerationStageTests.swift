@@ -98,7 +98,7 @@ struct GenerationStageTests {
             FileSystem.unlink(fixture.namespace + "/" + (try #require(path)))
             let result = try await outcome { stage.publish(members, completion: $0) }
             let key = CacheKey.url(canonical: HeldBodies.urls[1]).text
-            #expect(result == GenerationSwitch(generation: 2, held: 6, lost: [key: .damaged]))
+            #expect(result == GenerationSwitch(generation: 2, held: 6, lost: [:], outdated: [key: .damaged]))
             #expect(try await cache.text(url: HeldBodies.urls[1]) == HeldBodies.body(1, "1"))
             #expect(try cache.entry(url: HeldBodies.urls[1])?.held == true)
             #expect(try await cache.text(url: HeldBodies.urls[2]) == HeldBodies.body(2, "2"))
@@ -121,6 +121,31 @@ struct GenerationStageTests {
             for (number, url) in HeldBodies.urls.enumerated() {
                 #expect(try await cache.text(url: url) == HeldBodies.body(number, "1"))
             }
+            try await cache.awaitNoDroppedCaptures()
+            #expect(try cache.findings() == [])
+        }
+    }
+
+    @Test(
+        "A body that a switch within the stage gave to one member is there for the other ones",
+        arguments: [0, 20, 60_000])
+    func equalBodiesInTwoSwitches(_ length: Int) async throws {
+        let fixture = try CacheFixture()
+        let body = longText(length, "same")
+        let (old, new, late) = (HeldBodies.urls[0], HeldBodies.urls[1], HeldBodies.urls[2])
+        try await fixture.withCache { cache async throws in
+            try await cache.hold("a", [old: .some("old"), late: .some("old, too")])
+            let (stage, members) = try await cache.stage("a", [old: .some(body), new: .some(body)])
+            let joining = members.filter { $0.url == new } + [stage.member(.url(canonical: old), url: old)]
+            let within = try await stage.publish(
+                joining + [stage.member(.url(canonical: late), url: late)], ends: false)
+            #expect(within.held == 3 && within.lost.isEmpty)
+            try await cache.awaitNoDroppedCaptures()
+            // This answer arrives after the switch.
+            let rest = try await cache.members(of: stage, [late: .some(body)])
+            let last = members.filter { $0.url == old } + [stage.member(.url(canonical: new), url: new)] + rest
+            #expect(try await stage.publish(last) == GenerationSwitch(generation: 3, held: 3, lost: [:]))
+            for url in [old, new, late] { #expect(try await cache.text(url: url) == body) }
             try await cache.awaitNoDroppedCaptures()
             #expect(try cache.findings() == [])
         }

@@ -87,7 +87,7 @@ struct HeldEntryTests {
                 members[index].edit { $0.tags = tags }
             }
             let result = try await stage.publish(members)
-            #expect(result.lost.mapValues(\.rawValue) == [Self.key: "invalid", newKey: "invalid"] && result.held == 6)
+            #expect(result.lost == [newKey: .invalid] && result.outdated == [Self.key: .invalid] && result.held == 6)
             #expect(try await cache.text(url: Self.url) == HeldBodies.body(0, "1"))
             #expect(try cache.entry(url: Self.url)?.held == true)
             #expect(try await cache.text(url: HeldBodies.urls[1]) == HeldBodies.body(1, "2"))

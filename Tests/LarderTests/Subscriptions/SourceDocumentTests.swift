@@ -15,10 +15,12 @@ struct SourceDocumentTests {
             let service = test.service
             service.queue.sync { service.waitingDocuments = SubscriptionService.waitingDocumentLimit }
             try await test.put("news", ["source": ["feed": .string(web.url("/feed"))]])
-            // The reading begins in the same turn of the queue in which the source would be asked.
+            let now = test.clock.now()
             try await test.wait("news") { _ in
-                service.queue.sync { service.sets.values.contains { $0.reading != nil } }
+                service.queue.sync { service.sets.values.contains { $0.machine.sourceIsDue(at: now) } }
             }
+            // A turn in which the source would be asked.
+            service.clockChanged()
             #expect(service.queue.sync { service.sets.values.allSatisfy { !$0.isReadingDocument } })
             #expect(web.origin.requestCount == 0)
             service.queue.sync { service.waitingDocuments = 0 }

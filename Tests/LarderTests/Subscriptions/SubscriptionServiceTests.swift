@@ -155,9 +155,14 @@ struct SubscriptionServiceTests {
             test.turn(.seconds(-86_400))
             // The turn has ended.
             test.service.queue.sync {}
-            // After more than two intervals, the refresh does not wait for the phase of the URL.
-            test.turn(.seconds(10_800))
-            try await test.wait("set", generation: 2)
+            let back = test.clock.now()
+            // The round begins after the interval, and the phase of the URL lies within another one.
+            test.turn(.seconds(3600))
+            try await test.wait("set") { report in
+                if web.origin.requestCount == 1 { test.clock.advance(by: .seconds(30)) }
+                return report.generation == 2
+            }
+            #expect(test.clock.now() <= back + .seconds(7260))
             #expect(try await test.body(web.url("/a")) == "a2")
         }
     }

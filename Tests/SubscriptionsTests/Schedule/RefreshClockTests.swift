@@ -48,7 +48,7 @@ struct RefreshClockTests {
 
     @Test("By a day: the origin's wish for no request is kept and does not become longer")
     func wish() {
-        var simulation = Self.simulation()
+        var simulation = Self.simulation(.adaptive(min: .seconds(3600), max: .seconds(3600)))
         simulation.run(for: .seconds(100))
         simulation.answers[Self.urls[0]] = .answer(.confirmed(least: .seconds(9000)))
         simulation.requestRefresh()

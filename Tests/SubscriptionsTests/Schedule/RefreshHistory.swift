@@ -43,6 +43,8 @@ final class RefreshHistory {
     var gone: Set<String> = []
     var listed: [String]
     var sourceFails = false
+    /// The end of a pause that the source's host wants.
+    var sourcePauseEnd: Timestamp?
     /// Whether the source wants no request for three days after each answer.
     var isSlowSource: Bool
 
@@ -107,18 +109,23 @@ final class RefreshHistory {
     private func advance() {
         while let index = work.firstIndex(where: { $0.end <= real }) { finish(work.remove(at: index).work) }
         pacer.observe(wall)
-        perform(machine.handle(.time, at: wall, random: Double.random(in: 0...1, using: &random)))
-        if machine.sourceIsDue(at: wall) {
+        machine.observe(wall)
+        if let date = machine.nextDate, date <= wall {
+            perform(machine.handle(.time, at: wall, random: Double.random(in: 0...1, using: &random)))
+        }
+        if machine.sourceIsDue(at: wall), let end = sourcePauseEnd, end > real {
+            perform(machine.handle(.sourcePaused(until: end - lag), at: wall))
+        } else if machine.sourceIsDue(at: wall) {
             machine.beginSource()
             work.append((real + seconds(0...40), .source(sourceAnswer())))
         }
-        for (host, due) in machine.waitingHosts().sorted(by: { $0.host < $1.host }) where due <= wall {
-            while pacer.take(host, limits, at: wall) == .go {
-                guard let request = machine.beginMember(ofHost: host, at: wall) else {
-                    pacer.ended(host)
-                    break
-                }
+        while let (host, date) = machine.nextTurn(), date <= wall {
+            if case .wait(let date) = pacer.take(host, limits, at: wall) {
+                machine.holdHost(host, until: date)
+            } else if let request = machine.beginMember(ofHost: host, at: wall) {
                 begin(request)
+            } else {
+                pacer.ended(host)
             }
         }
         if chance(1, of: 20) { save() }
@@ -129,14 +136,7 @@ final class RefreshHistory {
     private func setTimer() {
         var dates: [Timestamp] = []
         if let date = machine.nextDate { dates.append(max(date, wall + .milliseconds(1))) }
-        for (host, due) in machine.waitingHosts() {
-            var copy = pacer
-            switch due > wall ? .wait(until: due) : copy.take(host, limits, at: wall) {
-            case .wait(let date?): dates.append(max(date, due))
-            case .go: dates.append(wall + .milliseconds(1))
-            case .wait(nil): break
-            }
-        }
+        if let date = machine.nextTurn()?.date { dates.append(max(date, wall + .milliseconds(1))) }
         timer = dates.min().map { $0 + lag }
     }
 
@@ -177,6 +177,7 @@ final class RefreshHistory {
         case .member(let request, var answer, let version):
             if case .staged = answer, !hasRoom, chance(1, of: 3) { answer = .noRoom }
             pacer.ended(request.item.host)
+            machine.freeHost(request.item.host)
             if request.ticket != machine.openTicket { lateCount += 1 }
             if case .failed(_, let pause?) = answer {
                 pacer.pause(request.item.host, for: pause, at: wall)

@@ -50,7 +50,9 @@ extension RefreshHistory {
         case 2: gone.formSymmetricDifference([pick(listed)])
         case 3: listed = Array(listed.shuffled(using: &random).prefix(Int.random(in: 8...12, using: &random)))
         case 4: listed = Array(Set(listed + [pick(RefreshSimulation.urls(18, hosts: 3))])).sorted()
-        case 5: sourceFails = chance(1, of: 3)
+        case 5:
+            sourceFails = chance(1, of: 3)
+            sourcePauseEnd = chance(1, of: 3) ? real + seconds(1...80_000) : nil
         case 6: requestRefresh()
         case 7: if chance(1, of: 2) { kill(for: seconds(0...7200)) }
         case 8:

@@ -74,7 +74,7 @@ struct RefreshRaceTests {
         _ = machine.handle(
             .memberAnswered(key: again.item.key, ticket: again.ticket, .staged(isChanged: true, least: .zero)),
             at: start + .seconds(401))
-        #expect(member(machine, 0)?.problem?.reason == "503" && machine.waitingHosts().isEmpty)
+        #expect(member(machine, 0)?.problem?.reason == "503" && machine.nextTurn() == nil)
         _ = machine.handle(.switched(lost: [:]), at: start + .seconds(402))
         #expect(machine.round == nil && member(machine, 0)?.step == .resting)
     }

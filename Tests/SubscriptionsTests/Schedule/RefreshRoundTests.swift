@@ -30,13 +30,14 @@ struct RefreshRoundTests {
     }
 
     @Test(
-        "With a fixed interval, members are asked for once an interval under a source that wants no request for a week")
+        "With a fixed interval, members are asked for once an interval under a source that wants no request for a day")
     func slowSource() {
         var simulation = RefreshSimulation(Self.urls, Self.rules(.fixed(.seconds(3600))))
-        simulation.source = .items(RefreshSimulation.items(Self.urls), least: .seconds(7 * 86_400))
         simulation.run(for: .seconds(10))
+        simulation.source = .failed(reason: "429", pause: .seconds(86_400))
+        simulation.run(for: .seconds(3600))
         simulation.forgetRequests()
-        simulation.run(for: .seconds(86_400))
+        simulation.run(for: .seconds(86_000))
         #expect(simulation.sourceDates.isEmpty)
         #expect((115...120).contains(simulation.requests.count) && (23...24).contains(simulation.switches.count))
     }
@@ -44,11 +45,11 @@ struct RefreshRoundTests {
     @Test("A slow source that becomes due within an interval asks only for new members")
     func sourceWithinInterval() {
         var simulation = RefreshSimulation(Self.urls, Self.rules(.fixed(.seconds(3600))))
-        simulation.source = .items(RefreshSimulation.items(Self.urls), least: .seconds(5000))
         simulation.run(for: .seconds(10))
+        simulation.source = .failed(reason: "503", pause: .seconds(5000))
+        simulation.run(for: .seconds(3600))
         simulation.forgetRequests()
-        simulation.source = .items(
-            RefreshSimulation.items(Self.urls + ["http://h0.example/new"]), least: .seconds(5000))
+        simulation.source = .items(RefreshSimulation.items(Self.urls + ["http://h0.example/new"]), least: .zero)
         simulation.run(for: .seconds(36_000))
         let counts = Dictionary(grouping: simulation.requests, by: \.url).mapValues(\.count)
         #expect(Self.urls.allSatisfy { (9...10).contains(counts[$0] ?? 0) })
@@ -139,8 +140,9 @@ struct RefreshRoundTests {
     @Test("A round that a kill interrupts goes on after the restart, also under a source that is not due")
     func interruptedRound() {
         var simulation = RefreshSimulation(Self.urls, Self.rules(.fixed(.seconds(86_400))))
-        simulation.source = .items(RefreshSimulation.items(Self.urls), least: .seconds(7 * 86_400))
-        simulation.run(for: .seconds(86_390))
+        simulation.run(for: .seconds(10))
+        simulation.source = .failed(reason: "503", pause: .seconds(86_400))
+        simulation.run(for: .seconds(86_380))
         for url in Self.urls { simulation.answers[url] = .version(2) }
         simulation.run(for: .seconds(43_200))
         simulation.restart(after: .seconds(1))

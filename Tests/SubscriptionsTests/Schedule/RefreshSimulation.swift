@@ -37,6 +37,8 @@ struct RefreshSimulation {
     var failsToSwitch = false
     private(set) var failedSwitches = 0
     var lost: [String: MemberLoss] = [:]
+    /// The end of a pause that the source's host wants; `nil`: it wants none.
+    var sourcePauseEnd: Timestamp?
 
     init(_ urls: [String], _ rules: RefreshMachine.Rules) {
         machine = RefreshMachine(rules, at: now)
@@ -87,13 +89,7 @@ struct RefreshSimulation {
     private mutating func nextDate() -> Timestamp? {
         var dates = running.map(\.end)
         if let date = machine.nextDate, date > now { dates.append(date) }
-        for (host, due) in machine.waitingHosts() {
-            var copy = pacer
-            switch due > now ? .wait(until: due) : copy.take(host, limits, at: now) {
-            case .wait(let date?): dates.append(max(date, due))
-            case .wait(nil), .go: break
-            }
-        }
+        if let date = machine.nextTurn()?.date { dates.append(date) }
         return dates.min()
     }
 
@@ -101,15 +97,21 @@ struct RefreshSimulation {
         let ended = running.filter { $0.end <= now }
         running.removeAll { $0.end <= now }
         for (_, request) in ended { answer(request) }
-        if machine.sourceIsDue(at: now) {
+        if machine.sourceIsDue(at: now), let end = sourcePauseEnd, end > now {
+            perform(machine.handle(.sourcePaused(until: end), at: now))
+        } else if machine.sourceIsDue(at: now) {
             machine.beginSource()
             sourceDates.append(now)
             perform(machine.handle(.sourceAnswered(source), at: now))
         }
         pacer.observe(now)
-        perform(machine.handle(.time, at: now))
-        for (host, due) in machine.waitingHosts() where due <= now {
-            guard pacer.take(host, limits, at: now) == .go else { continue }
+        machine.observe(now)
+        if let date = machine.nextDate, date <= now { perform(machine.handle(.time, at: now)) }
+        while let (host, date) = machine.nextTurn(), date <= now {
+            if case .wait(let date) = pacer.take(host, limits, at: now) {
+                machine.holdHost(host, until: date)
+                continue
+            }
             guard let request = machine.beginMember(ofHost: host, at: now) else {
                 pacer.ended(host)
                 continue
@@ -122,6 +124,7 @@ struct RefreshSimulation {
     private mutating func answer(_ request: RefreshMachine.MemberRequest) {
         let (item, key) = (request.item, request.item.key)
         pacer.ended(item.host)
+        machine.freeHost(item.host)
         if changes.contains(item.url) { answers[item.url] = .version((held[key] ?? 0) + 1) }
         let answer: MemberAnswer
         switch answers[item.url] ?? .version(1) {

@@ -44,7 +44,8 @@ struct RefreshStateTests {
 
     @Test("The origin's wish for no request outlives the process")
     func earliest() {
-        var simulation = RefreshSimulation(Self.urls, Self.rules())
+        let interval = RefreshInterval.adaptive(min: .seconds(3600), max: .seconds(3600))
+        var simulation = RefreshSimulation(Self.urls, Self.rules(interval))
         simulation.run(for: .seconds(10))
         simulation.answers[Self.urls[0]] = .answer(.confirmed(least: .seconds(50_000)))
         simulation.requestRefresh()

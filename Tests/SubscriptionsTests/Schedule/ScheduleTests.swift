@@ -105,10 +105,22 @@ struct ScheduleTests {
         #expect(interval.next(after: .seconds(500), isChanged: true) == .seconds(250))
         #expect(interval.next(after: .seconds(70), isChanged: true) == .seconds(60))
         #expect(interval.next(after: .seconds(70), isChanged: nil) == .seconds(70))
-        #expect(interval.next(after: .seconds(70), isChanged: true, least: .seconds(1000)) == .seconds(1000))
         #expect(RefreshInterval.fixed(.seconds(60)).next(after: nil, isChanged: false) == .seconds(60))
-        #expect(
-            RefreshInterval.fixed(.seconds(60)).next(after: nil, isChanged: true, least: .seconds(90)) == .seconds(90))
+    }
+
+    @Test("A max-age outlasts an adaptive interval by at most a day, and leaves a fixed one as it is")
+    func lifetimes() {
+        let (fixed, adaptive) = (
+            RefreshInterval.fixed(.seconds(60)), RefreshInterval.adaptive(min: .seconds(60), max: .seconds(600))
+        )
+        let long = RefreshInterval.adaptive(min: .seconds(60), max: .seconds(200_000))
+        #expect(adaptive.next(after: .seconds(70), isChanged: true, least: .seconds(1000)) == .seconds(1000))
+        #expect(adaptive.next(after: .seconds(70), isChanged: false, least: .seconds(31_536_000)) == .seconds(86_400))
+        #expect(long.next(after: .seconds(70), isChanged: true, least: .seconds(31_536_000)) == .seconds(200_000))
+        #expect(fixed.next(after: nil, isChanged: true, least: .seconds(90)) == .seconds(60))
+        // A failure comes with a wish such as `Retry-After`, not with a max-age.
+        #expect(fixed.next(after: nil, isChanged: nil, least: .seconds(90)) == .seconds(90))
+        #expect(adaptive.next(after: .seconds(70), isChanged: nil, least: .seconds(90_000)) == .seconds(90_000))
     }
 
     @Test("The phases of URLs are the same at each start, and spread over the interval")

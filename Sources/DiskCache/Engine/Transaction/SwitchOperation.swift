@@ -15,7 +15,8 @@ struct SwitchOperation: Sendable {
     /// Of the stage.
     let capture: Int64
     let members: [GenerationMember]
-    /// Whether the stage ends with the switch. Otherwise it keeps the bodies that no member of this switch has.
+    /// Whether the stage ends with the switch. Otherwise it keeps all bodies, and the members get copies, because
+    /// other members can have the same bodies, and their answers may still be under way.
     let ends: Bool
 
     /// Throws ``DiskCacheError/noSpace``, without any change, when the members do not fit beside other exempt entries.
@@ -28,10 +29,10 @@ struct SwitchOperation: Sendable {
         let exemptBytes = context.totals.pinnedBytes
         context.conceal(members.compactMap { if case .kept(nil) = $0.body { nil } else { $0.key.text } })
 
-        var lost: [String: GenerationSwitch.Loss] = [:]
+        var (lost, outdated): ([String: GenerationSwitch.Loss], [String: GenerationSwitch.Loss]) = ([:], [:])
         var count = 0
         var seen: Set<ExactText> = []
-        // Several members may have the same body. All but the last one get a copy.
+        // Several members may have the same body. All but the last one of the last switch get a copy.
         var users: [[UInt8]: Int] = [:]
         for case .staged(let digest, _) in members.map(\.body) { users[digest, default: 0] += 1 }
         Processor.share()
@@ -42,16 +43,20 @@ struct SwitchOperation: Sendable {
                 count += 1
                 continue
             }
-            var isLastUser = true
+            var isLastUser = ends
             if case .staged(let digest, _) = member.body {
                 users[digest, default: 1] -= 1
-                isLastUser = users[digest] == 0
+                isLastUser = ends && users[digest] == 0
             }
             switch try entry(of: member, isLastUser: isLastUser, context) {
             case .failure(let loss):
-                lost[member.key.text] = loss
-                guard let known else { continue }
-                if loss.keepsOldCopy { count += 1 } else { try context.release(known.id, from: id) }
+                guard known != nil, loss.keepsOldCopy else {
+                    lost[member.key.text] = loss
+                    if let known { try context.release(known.id, from: id) }
+                    continue
+                }
+                outdated[member.key.text] = loss
+                count += 1
             case .success(let entry):
                 count += 1
                 if known?.id != entry { try context.hold(entry, for: id) }
@@ -69,7 +74,7 @@ struct SwitchOperation: Sendable {
             }
         }
         context.reveal()
-        return GenerationSwitch(generation: generation, held: count, lost: lost)
+        return GenerationSwitch(generation: generation, held: count, lost: lost, outdated: outdated)
     }
 
     /// Returns the id of the member's entry.

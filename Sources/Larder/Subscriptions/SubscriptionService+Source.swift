@@ -1,0 +1,167 @@
+import HTTPTypes
+import Origin
+import Primitives
+import Subscriptions
+
+/// The requests for the lists of sources. All on `queue`.
+extension SubscriptionService {
+    /// Begins the request for the next document of the source, if the source is due or is being read and its host has a
+    /// turn. Returns the date of the turn, if the source has to wait for one.
+    func readSource(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
+        let isBeginning = set.reading == nil
+        guard !isBeginning || set.machine.sourceIsDue(at: now) else { return nil }
+        guard !set.isReadingDocument else { return cancelSlowDocument(of: set, at: now) }
+        guard hasSecrets(set, at: now) else { return nil }
+        let reading = set.reading ?? SourceReading(set.definition, futureDates: set.futureDates)
+        guard let text = reading.next else {
+            if isBeginning { set.machine.beginSource() }
+            endReading(reading, set, at: now)
+            return nil
+        }
+        guard let url = try? CanonicalURL(text) else {
+            if isBeginning { set.machine.beginSource() }
+            fail("it is no URL that can be fetched", reading, set)
+            return nil
+        }
+        let date = set.machine.nextDocument(from: now)
+        guard date <= now else { return date }
+        // The end of each parse comes back to here.
+        guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
+        let host = url.authorityText
+        if case .wait(let date) = pacer.take(host, set.definition.pacing, at: now) {
+            guard let end = pacer.pauseEnd(of: host, at: now) else { return date }
+            if isBeginning {
+                handle(.sourcePaused(until: end), set)
+                return nil
+            }
+            guard end - now > set.definition.maxDelay else { return date }
+            // The members do not wait for a long pause.
+            fail("the host \(host) wants no request before \(end)", reading, pause: end - now, set)
+            return nil
+        }
+        if isBeginning { set.machine.beginSource() }
+        set.reading = reading
+        fetch(reading, url, set, space, at: now)
+        return nil
+    }
+
+    private func fetch(
+        _ reading: SourceReading, _ url: CanonicalURL, _ set: HeldSet, _ space: Namespace, at now: Timestamp
+    ) {
+        let host = url.authorityText
+        let transfer = PendingTransfer()
+        set.isReadingDocument = true
+        set.documentTransfer = (transfer, now)
+        var request = OriginRequest(url: url.requestURL)
+        request.fields = set.fields(for: url.string)
+        if reading.isOneDocument, !set.machine.wanted.isEmpty {
+            request.fields[.ifNoneMatch] = set.validators.etag
+            request.fields[.ifModifiedSince] = set.validators.lastModified
+        }
+        request.sizeLimit = Int64(reading.byteLimit)
+        request.addressPolicy = space.options.addressPolicy
+        let memory = SharedAllowance.Part(of: documentMemory)
+        let fetch = DocumentFetch(
+            limit: reading.byteLimit, tools: space.downloads.tools, memory: memory
+        ) { [weak self] result in
+            self?.queue.async { [weak self] in
+                guard let self else { return }
+                requestEnded(to: host)
+                guard sets[set.id] === set else { return scheduleAdvance() }
+                didRead(result, host, set)
+            }
+        }
+        transfer.begin(request, with: space.downloads.tools.origin, receiver: fetch)
+    }
+
+    /// An origin that sends a byte now and then must not keep the members from being refreshed. Returns the date at
+    /// which the document takes too long.
+    private func cancelSlowDocument(of set: HeldSet, at now: Timestamp) -> Timestamp? {
+        guard let (transfer, start) = set.documentTransfer else { return nil }
+        let end = start + RefreshMachine.slowRequest
+        if end > now { return end }
+        transfer.cancel()
+        return nil
+    }
+
+    private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
+        set.documentTransfer = nil
+        guard let reading = set.reading else { return }
+        let now = tools.clock.now()
+        switch result {
+        case .unchanged(let fields):
+            (set.reading, set.isReadingDocument) = (nil, false)
+            handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
+        case .failed(let reason, let wish, let hostPause):
+            if let hostPause { pause(host, for: hostPause) }
+            fail(reason, reading, pause: wish, set)
+        case .document(let document):
+            waitingDocuments += 1
+            Self.parsing.async { [self] in
+                var reading = reading
+                reading.receive(document, at: now)
+                queue.async { [self, reading] in
+                    waitingDocuments -= 1
+                    guard sets[set.id] === set else { return scheduleAdvance() }
+                    (set.isReadingDocument, set.reading) = (false, reading)
+                    scheduleAdvance()
+                }
+            }
+        }
+    }
+
+    private func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
+        var reading = reading
+        reading.fail(reason, pause: pause)
+        endReading(reading, set, at: tools.clock.now())
+    }
+
+    /// Only the list of which the set is made has validators. If the validators of a refused document stayed, the
+    /// origin would confirm that document, and the confirmation would count as a good list.
+    private func endReading(_ reading: SourceReading, _ set: HeldSet, at now: Timestamp) {
+        var reading = reading
+        (set.reading, set.isReadingDocument) = (nil, false)
+        handle(.sourceAnswered(limited(reading.answer(at: now), set)), set)
+        guard set.machine.sourceProblem == nil else { return }
+        set.futureDates = reading.futureDates
+        if let validators = reading.validators { set.validators = validators }
+    }
+
+    /// Refuses a list with which the namespace would hold more resources than its limit.
+    private func limited(_ answer: SourceAnswer, _ set: HeldSet) -> SourceAnswer {
+        guard case .items(let items, _) = answer else { return answer }
+        let others = sets.values.filter { $0.namespace == set.namespace && $0.id != set.id }
+        let count = others.reduce(items.count) { $0 + $1.machine.wanted.count }
+        guard count > resourceLimit else { return answer }
+        let reason =
+            "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
+            + "remove some, or set latest"
+        return .failed(reason: reason, pause: nil)
+    }
+
+    // MARK: - Secrets
+
+    /// The time after which a long refresh reads its secrets again.
+    private static let secretsTime: Duration = .seconds(60)
+
+    /// Whether the set has the secrets for the running refresh or the next one. Otherwise they are being read, and the
+    /// set goes on when they are there, because a request without them could be refused for a day.
+    func hasSecrets(_ set: HeldSet, at now: Timestamp) -> Bool {
+        guard let name = set.definition.credential else { return true }
+        let refresh = set.machine.refreshNumber
+        switch set.secrets {
+        case .loaded(refresh: refresh, let date, _) where date <= now && now - date < Self.secretsTime: return true
+        case .loading(refresh: refresh): return false
+        case .unknown, .loading, .loaded: break
+        }
+        set.secrets = .loading(refresh: refresh)
+        tools.credential(name, set.namespace) { [weak self] credential in
+            self?.queue.async { [weak self] in
+                guard let self, case .loading(refresh: refresh) = set.secrets else { return }
+                set.secrets = .loaded(refresh: refresh, tools.clock.now(), credential)
+                scheduleAdvance()
+            }
+        }
+        return false
+    }
+}
