@@ -274,7 +274,8 @@ extension OutboxEvent {
     fileprivate var answered: Flight? {
         switch self {
         case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
-            .sendFailed(let flight, _), .originRefused(let flight):
+            .sendFailed(let flight, _), .originRefused(let flight), .credentialMissing(let flight),
+            .credentialUnreadable(let flight):
             flight
         case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
             .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:

@@ -61,6 +61,10 @@ package enum OutboxEvent: Hashable, Sendable {
     case sendFailed(Flight, SendFailure)
     /// The policy of permitted origins, or of the credential, refused the request before it was sent.
     case originRefused(Flight)
+    /// The credential of the change is missing, or is not for the origin, so no request was made.
+    case credentialMissing(Flight)
+    /// The credential of the change cannot be read now, so no request was made.
+    case credentialUnreadable(Flight)
     /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
     case versionRemoved(Flight)
     /// The cache has stored the answer to any GET of the resource as the remote version.

@@ -101,6 +101,8 @@ package struct OutboxMachine: Sendable {
         case .sendAnswered(let flight, let answer): sendAnswered(flight, answer, &turn)
         case .sendFailed(let flight, let failure): sendFailed(flight, failure, &turn)
         case .originRefused(let flight): originRefused(flight, &turn)
+        case .credentialMissing(let flight): credentialMissing(flight, &turn)
+        case .credentialUnreadable(let flight): credentialUnreadable(flight, &turn)
         case .versionRemoved(let flight): versionRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
             stored(namespace, key, ticket, etag, digest, &turn)

@@ -1,11 +1,13 @@
 import DiskCache
+import GRDB
 import Logging
 import Origin
-import Outbox
 import Primitives
+import StateDatabase
 import TestSupport
 
 @testable import Larder
+@testable import Outbox
 
 /// An outbox with a cache, a state directory and a clock of its own. The only namespace is `default`.
 final class TestOutbox: Sendable {
@@ -73,6 +75,15 @@ final class TestOutbox: Sendable {
         hub.stop()
         client.shutDown()
         cache.close()
+    }
+
+    /// Runs SQL in the outbox's database, for example to damage it.
+    func execute(_ sql: String) throws {
+        let service = service
+        try service.queue.sync {
+            guard case .open(let store, _) = service.phase else { throw NeverReached(description: "no database") }
+            try store.database.write { try $0.execute(sql: sql) }
+        }
     }
 
     /// Records the events from now on.
