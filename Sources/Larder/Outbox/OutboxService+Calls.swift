@@ -154,55 +154,11 @@ extension OutboxService {
     }
 
     /// A change of another namespace counts as missing.
-    private func change(_ id: Change.ID, _ namespace: String) throws(OutboxFailure) -> Change {
+    func change(_ id: Change.ID, _ namespace: String) throws(OutboxFailure) -> Change {
         guard let store = try storeIfExists() else { throw .outbox(.noChange(id)) }
         let change = try mapping { () throws(OutboxError) in try store.change(id) }
         guard let change, change.draft.namespace == namespace else { throw .outbox(.noChange(id)) }
         return change
-    }
-
-    // MARK: - Decisions
-
-    package enum Decision: Sendable {
-        case cancel
-        case retry
-        case resolve(Resolution)
-    }
-
-    /// Whether a condition of the request holds for a resource that exists, or does not; `nil`: there is no condition.
-    package typealias Condition = @Sendable (_ exists: Bool) -> Bool
-
-    /// Applies a caller's decision. The completion gets the change after the decision, which is durable. The machine
-    /// may have gone on with the change already.
-    package func decide(
-        _ decision: Decision, about id: Change.ID, in namespace: String, condition: Condition? = nil,
-        completion: @escaping Completion<Change>
-    ) {
-        reply(completion) { [self] () throws(OutboxFailure) in
-            _ = try change(id, namespace)
-            guard condition?(true) != false else { throw .conditionFailed }
-            switch decision {
-            case .cancel: try decide(.cancel(id))
-            case .retry: try decide(.retry(id))
-            case .resolve(let resolution): try decide(.resolve(id, resolution))
-            }
-            return try change(id, namespace)
-        }
-    }
-
-    /// Makes one change of neighbours in one lane. The completion gets the change that survives, which is the last.
-    package func squash(
-        _ ids: Set<Change.ID>, in namespace: String, completion: @escaping Completion<Change>
-    ) {
-        reply(completion) { [self] () throws(OutboxFailure) in
-            let ids = ids.sorted()
-            for id in ids { _ = try change(id, namespace) }
-            guard ids.count > 1, let last = ids.last else {
-                throw .refused(.invalid(.squash("expected at least two changes")))
-            }
-            try decide(.squash(ids))
-            return try change(last, namespace)
-        }
     }
 
     // MARK: - Credentials

@@ -2,8 +2,9 @@
 //
 // - The store, the machine and all other mutable state belong to `queue`. Answers of origins and calls of the API are
 //   passed to `queue`, which never waits for an origin or a caller.
-// - The actions of one event are performed before the next event is taken. The store answers at once, so a decision of
-//   a caller is durable or refused before `queue` takes another call.
+// - The actions of one event are performed before the next event is taken.
+// - A caller's decision is answered when the machine publishes or refuses it, and not before. So an answer shows a
+//   durable state, also if a merge has to come first. A decision that is under way at `stop` fails.
 // - After `stop`, no event reaches the machine. A request under way leaves its change `sending`, and the next start
 //   finds out about its outcome.
 
@@ -68,21 +69,23 @@ package final class OutboxService: @unchecked Sendable {
     let queue = DispatchQueue(label: "larder.outbox")
     /// Makes bodies with pending changes, which may take a while.
     let viewQueue = DispatchQueue(label: "larder.outbox.view")
+    /// Computes the merges of long bodies, which must not delay other lanes.
+    let merges = DispatchQueue(label: "larder.outbox.merges", qos: .utility, attributes: .concurrent)
     let pendingBodies = Locked(PendingBodies())
 
     // The state below is accessed only on `queue`.
     var phase = Phase.closed
     private var machine: OutboxMachine
     private var random: any RandomNumberGenerator & Sendable
-    private var events: [OutboxEvent] = []
+    private var inputs: [Input] = []
     private var isStepping = false
     /// The transfers under way. A redirect replaces the transfer of its flight.
     var transfers: [Flight: Transfer] = [:]
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
     var sealed: [String: Int] = [:]
-    /// The refusal of the decision that is being applied.
-    private var refusal: Refusal?
-    private let alarm: WallClockAlarm
+    /// The decisions that the machine has begun, by the first change of each.
+    var deciders: [Change.ID: Decider] = [:]
+    let alarm: WallClockAlarm
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
@@ -115,6 +118,7 @@ package final class OutboxService: @unchecked Sendable {
             return phase
         }
         guard case .open(let store, let client) = open else { return }
+        queue.sync { failDecisions() }
         client.shutDown()
         queue.sync { store.close() }
     }
@@ -168,104 +172,43 @@ package final class OutboxService: @unchecked Sendable {
         return try store()
     }
 
-    // MARK: - Events and actions, on `queue`
+    // MARK: - Events, on `queue`
 
-    func handle(_ event: OutboxEvent) {
-        events.append(event)
+    private struct Input {
+        let event: OutboxEvent
+        /// The caller of a decision; `nil` for any other event.
+        let decider: Decider?
+    }
+
+    func handle(_ event: OutboxEvent, for decider: Decider? = nil) {
+        inputs.append(Input(event: event, decider: decider))
         guard !isStepping else { return }
         isStepping = true
         defer { isStepping = false }
-        while !events.isEmpty {
-            guard case .open(let store, let client) = phase else { return events = [] }
-            let event = events.removeFirst()
-            if let flight = event.answered { transfers[flight] = nil }
-            let actions = machine.step(event, now: tools.clock.now(), random: &random)
+        while !inputs.isEmpty {
+            guard case .open(let store, let client) = phase else { return failDecisions() }
+            let input = inputs.removeFirst()
+            if let decider = input.decider, !begin(decider) { continue }
+            if let flight = input.event.answered { transfers[flight] = nil }
+            let actions = machine.step(input.event, now: tools.clock.now(), random: &random)
             tools.pending.ticket = machine.ticket
             for action in actions { perform(action, store, client) }
         }
     }
 
-    /// Passes a caller's decision to the machine. Throws the machine's refusal; otherwise the decision is durable.
-    func decide(_ event: OutboxEvent) throws(OutboxFailure) {
-        refusal = nil
-        handle(event)
-        if let refusal { throw .refused(refusal) }
+    /// Answers the callers of all decisions that can have no effect any more.
+    private func failDecisions() {
+        let waiting = inputs.compactMap(\.decider) + deciders.values
+        (inputs, deciders) = ([], [:])
+        for decider in waiting { decider.completion(.failure(.stopping)) }
     }
 
-    private func perform(_ action: OutboxAction, _ store: OutboxStore, _ client: OriginClient) {
-        switch action {
-        case .load(let id):
-            do {
-                events.append(.loaded(id, try store.change(id)))
-            } catch {
-                warn("a change cannot be read", id, error)
-                events.append(.loadFailed(id))
-            }
-        case .commit(let changes):
-            let ids = changes.map(\.id)
-            do {
-                try store.update(changes, now: tools.clock.now())
-                for change in changes { touch(change.draft.target.key, in: change.draft.namespace) }
-                events.append(.committed(ids))
-            } catch {
-                warn("a change cannot be stored", ids.first ?? 0, error)
-                events.append(.commitFailed(ids))
-            }
-        case .read(let order): read(order, ticket: machine.ticket, store, client)
-        case .send(let order): send(order, store, client)
-        case .merge(let order):
-            // A merge of long bodies must not delay other lanes.
-            DispatchQueue.global(qos: .utility).async { [self] in
-                let result = order.merged()
-                report(.merged(order.flight, result))
-            }
-        case .wake(let date): alarm.set(date) { [weak self] in self?.handle(.timer) }
-        case .publish(let summary): publish(summary)
-        case .removeVersion(let order): removeVersion(order)
-        case .dropFromView(let summary): dropFromView(summary)
-        case .noteRewrite(let note):
-            do {
-                try store.note(note)
-                touch(note.key, in: note.namespace)
-            } catch {
-                warn("a rewritten base cannot be stored", note.after, error)
-            }
-        case .notePause(let pause):
-            do {
-                try store.note(pause)
-            } catch {
-                tools.logger.warning(
-                    "the pause of an origin cannot be stored",
-                    metadata: ["origin": "\(pause.origin)", "reason": "\(error)"])
-            }
-        case .refuse(_, let reason): refusal = reason
-        }
-    }
+    /// The confirmations so far.
+    var ticket: UInt64 { machine.ticket }
 
     /// Passes an event from another thread to the machine.
     func report(_ event: OutboxEvent) {
         queue.async { [self] in handle(event) }
-    }
-
-    private func warn(_ message: Logger.Message, _ id: Change.ID, _ error: OutboxError) {
-        tools.logger.warning(message, metadata: ["change": .number(id), "reason": "\(error)"])
-    }
-
-    private func publish(_ summary: ChangeSummary) {
-        metrics.note(summary)
-        if summary.state.stopsLane || summary.state == .expired {
-            tools.logger.notice(
-                "a change waits for a decision, or has expired",
-                metadata: [
-                    "change": .number(summary.id), "namespace": "\(summary.namespace)",
-                    "state": "\(summary.state.rawValue)", "problem": "\(summary.problem?.kind.rawValue ?? "-")",
-                ])
-        }
-        guard tools.events.isWanted else { return }
-        tools.events.publish([
-            Event(
-                kind: .outboxChanged, time: tools.clock.now(), namespace: summary.namespace, subject: .change(summary))
-        ])
     }
 }
 

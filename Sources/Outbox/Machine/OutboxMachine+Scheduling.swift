@@ -190,7 +190,7 @@ extension OutboxMachine {
     }
 
     /// Forgets all changes of a namespace. The answers to their flights have no effect.
-    mutating func discard(_ namespace: String) {
+    mutating func discard(_ namespace: String, _ turn: inout Turn) {
         for (key, lane) in lanes where key.namespace == namespace {
             if let head = lane.head {
                 if case .idle = lane.phase {} else { hosts[head.summary.target.origin]?.flights -= 1 }
@@ -198,7 +198,7 @@ extension OutboxMachine {
             for slot in lane.queue {
                 laneOf[slot.id] = nil
                 hosts[slot.summary.target.origin]?.changes -= 1
-                if let leader = deciding[slot.id] { drop(decision: leader) }
+                if let leader = deciding[slot.id] { refuse(leader, .ended, &turn) }
             }
             confirmed.remove(key)
             lanes[key] = nil

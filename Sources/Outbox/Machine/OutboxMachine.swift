@@ -111,7 +111,7 @@ package struct OutboxMachine: Sendable {
         case .retry(let id): decide(.retry, [id], &turn)
         case .resolve(let id, let resolution): decide(.resolve(resolution), [id], &turn)
         case .squash(let ids): decide(.squash, ids, &turn)
-        case .discarded(let namespace): discard(namespace)
+        case .discarded(let namespace): discard(namespace, &turn)
         }
         expireDue(&turn)
         startDue(&turn)

@@ -19,19 +19,23 @@ final class TestOutbox: Sendable {
     let log = LogRecorder()
     let sink = TestSink()
     let pending = PendingKeys()
+    private let limits: OutboxLimits
     private let hub: EventHub
     private let current: Locked<OutboxService>
 
     var service: OutboxService { current.withLock(\.self) }
     var directory: String { temporary.path("state") }
 
-    static func withOne(_ body: (TestOutbox) async throws -> Void) async throws {
-        let outbox = try TestOutbox()
+    static func withOne(
+        limits: OutboxLimits = OutboxLimits(), _ body: (TestOutbox) async throws -> Void
+    ) async throws {
+        let outbox = try TestOutbox(limits)
         defer { outbox.close() }
         try await body(outbox)
     }
 
-    private init() throws {
+    private init(_ limits: OutboxLimits) throws {
+        self.limits = limits
         temporary = try TemporaryDirectory("larder-outbox")
         cache = try DiskCache(
             in: try CacheDirectory(path: temporary.path("cache")), configuration: CacheConfiguration(), clock: clock)
@@ -44,18 +48,18 @@ final class TestOutbox: Sendable {
         let tools = FetchTools(
             cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: options)
         current = Locked(
-            Self.makeService(temporary.path("state"), configuration, clock, hub, log, tools, pending))
+            Self.makeService(temporary.path("state"), configuration, clock, hub, log, limits, tools, pending))
         service.start()
     }
 
     private static func makeService(
         _ directory: String, _ configuration: OriginConfiguration, _ clock: ManualClock, _ hub: EventHub,
-        _ log: LogRecorder, _ tools: FetchTools, _ pending: PendingKeys
+        _ log: LogRecorder, _ limits: OutboxLimits, _ tools: FetchTools, _ pending: PendingKeys
     ) -> OutboxService {
         OutboxService(
             OutboxService.Tools(
                 directory: directory, origin: OutboxService.clientConfiguration(configuration), entryLimit: 1 << 22,
-                clock: clock, events: hub, logger: Logger(label: "test", factory: { _ in log.handler }),
+                clock: clock, events: hub, logger: Logger(label: "test", factory: { _ in log.handler }), limits: limits,
                 pending: pending, namespace: { $0 == "default" ? tools : nil }),
             random: SplitMix64(seed: 7))
     }
@@ -65,7 +69,7 @@ final class TestOutbox: Sendable {
         service.stop()
         let tools = FetchTools(
             cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: options)
-        let next = Self.makeService(directory, client.configuration, clock, hub, log, tools, pending)
+        let next = Self.makeService(directory, client.configuration, clock, hub, log, limits, tools, pending)
         current.withLock { $0 = next }
         next.start()
     }

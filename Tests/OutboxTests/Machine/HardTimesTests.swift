@@ -218,6 +218,19 @@ struct HardTimesTests {
         #expect(shell.machine.hosts.isEmpty && shell.machine.origins.isEmpty)
     }
 
+    @Test("A decision that is under way when its namespace is discarded is refused, so that its caller gets an answer")
+    func discardedDecision() throws {
+        shell.accept(try .put("a=2", on: "a=1"))
+        let ids = try ["a=3", "a=4"].map { shell.accept(try .put($0, on: "a=2")) }
+        shell.isStoreSlow = true
+        shell.step(.squash(ids))
+        #expect(!shell.storeOrders.isEmpty && shell.refusals.isEmpty)
+        shell.step(.discarded(namespace: "n"))
+        #expect(shell.refusals == [.ended])
+        shell.drainStore()
+        #expect(shell.refusals.count == 1 && shell.machine.lanes.isEmpty && shell.machine.decisions.isEmpty)
+    }
+
     @Test("Squash sends the base and the last body, and the lane keeps its order")
     func squash() throws {
         let first = shell.accept(try .put("a=0", on: nil, at: "https://origin.example/a").with { $0.lane = "l" })
