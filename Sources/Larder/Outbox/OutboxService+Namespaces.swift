@@ -39,7 +39,7 @@ extension OutboxService {
             try mapping { () throws(OutboxError) in try store.discard(namespace: namespace) }
             tools.pending.removeAll(in: namespace)
             metrics.removeAll(in: namespace)
-            handle(.discarded(namespace: namespace))
+            handleDiscard(of: namespace)
             for (flight, transfer) in transfers where transfer.namespace == namespace {
                 transfer.transfer.cancel()
                 transfers[flight] = nil

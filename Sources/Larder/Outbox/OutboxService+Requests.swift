@@ -17,6 +17,7 @@ extension OutboxService {
         configuration.threads = 1
         // The machine has at most two requests for one origin.
         configuration.maxTransfersPerHost = 2
+        // As many as the machine has changes under way.
         configuration.maxTransfers = min(server.maxTransfers, 64)
         // Bodies of changes have at most a mebibyte, but a version that is read can be as long as an entry.
         configuration.totalTimeout = .seconds(600)

@@ -2,7 +2,8 @@
 //
 // - The store, the machine and all other mutable state belong to `queue`. Answers of origins and calls of the API are
 //   passed to `queue`, which never waits for an origin or a caller.
-// - The actions of one event are performed before the next event is taken.
+// - The actions of one event are performed before the next event is taken. `queue` takes calls between events, so the
+//   store may be ahead of the machine, as if the store were slow.
 // - A caller's decision is answered when the machine publishes or refuses it, and not before. So an answer shows a
 //   durable state, also if a merge has to come first. A decision that is under way at `stop` fails.
 // - After `stop`, no event reaches the machine. A request under way leaves its change `sending`, and the next start
@@ -78,7 +79,8 @@ package final class OutboxService: @unchecked Sendable {
     private var machine: OutboxMachine
     private var random: any RandomNumberGenerator & Sendable
     private var inputs: [Input] = []
-    private var isStepping = false
+    /// Whether the machine takes `inputs` now, or after the calls that wait for `queue`.
+    private var isBusy = false
     /// The transfers under way. A redirect replaces the transfer of its flight.
     var transfers: [Flight: Transfer] = [:]
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
@@ -90,7 +92,7 @@ package final class OutboxService: @unchecked Sendable {
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
         self.random = random
-        machine = OutboxMachine(limits: tools.limits)
+        machine = OutboxMachine(limits: tools.limits, flightLimit: tools.origin.maxTransfers)
         alarm = WallClockAlarm(tools.clock, queue: queue)
         tools.pending.observe { [weak self] version in self?.noteStored(version) }
         if let directory = tools.directory, OutboxStore.exists(in: directory) { tools.pending.wait() }
@@ -180,13 +182,23 @@ package final class OutboxService: @unchecked Sendable {
         let decider: Decider?
     }
 
+    /// The most events until `queue` takes calls that wait. Each event writes to the disk at most once or twice, and
+    /// thousands of changes may expire at one date.
+    private static let eventsInRow = 16
+
     func handle(_ event: OutboxEvent, for decider: Decider? = nil) {
         inputs.append(Input(event: event, decider: decider))
-        guard !isStepping else { return }
-        isStepping = true
-        defer { isStepping = false }
-        while !inputs.isEmpty {
-            guard case .open(let store, let client) = phase else { return failDecisions() }
+        guard !isBusy else { return }
+        isBusy = true
+        takeInputs()
+    }
+
+    private func takeInputs() {
+        for _ in 0..<Self.eventsInRow where !inputs.isEmpty {
+            guard case .open(let store, let client) = phase else {
+                failDecisions()
+                break
+            }
             let input = inputs.removeFirst()
             if let decider = input.decider, !begin(decider) { continue }
             if let flight = input.event.answered { transfers[flight] = nil }
@@ -194,6 +206,23 @@ package final class OutboxService: @unchecked Sendable {
             tools.pending.ticket = machine.ticket
             for action in actions { perform(action, store, client) }
         }
+        guard !inputs.isEmpty else {
+            isBusy = false
+            return
+        }
+        queue.async { [self] in takeInputs() }
+    }
+
+    /// Tells the machine that the store has removed the changes of a namespace. Events that it has not taken may be
+    /// about them, and must cause no further request.
+    func handleDiscard(of namespace: String) {
+        inputs.removeAll { input in
+            if case .accepted(let summary) = input.event { summary.namespace == namespace } else { false }
+        }
+        inputs.insert(Input(event: .discarded(namespace: namespace), decider: nil), at: 0)
+        guard !isBusy else { return }
+        isBusy = true
+        takeInputs()
     }
 
     /// Answers the callers of all decisions that can have no effect any more.

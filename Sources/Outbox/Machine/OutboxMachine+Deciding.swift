@@ -265,25 +265,4 @@ extension OutboxMachine {
         guard let key = laneOf[id], let lane = lanes[key], lane.head?.id == id, case .idle = lane.phase else { return }
         arm(key)
     }
-
-    /// Begins the end of the changes that are due to expire. A head that is under way checks its date before it sends,
-    /// and so does a change that may have been applied: its next attempt looks, and then ends it as done or expired.
-    mutating func expireDue(_ turn: inout Turn) {
-        while let item = expiries.first {
-            guard let key = laneOf[item.element] else {
-                expiries.removeFirst()
-                continue
-            }
-            guard item.due <= turn.now else { return }
-            expiries.removeFirst()
-            guard let lane = lanes[key], let slot = lane.queue.first(where: { $0.id == item.element }) else { continue }
-            if lane.head?.id == slot.id { guard case .idle = lane.phase else { continue } }
-            // A held change waits for its decision, which then finds the date.
-            guard slot.summary.state == .pending || slot.summary.state == .blocked, deciding[slot.id] == nil else {
-                continue
-            }
-            if slot.looksBeforeExpiry { continue }
-            decide(.expire, [slot.id], &turn)
-        }
-    }
 }

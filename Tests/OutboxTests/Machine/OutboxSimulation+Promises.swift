@@ -10,6 +10,7 @@ extension OutboxSimulation {
             .filter { shell.machine.lane(of: $0) != nil }
         let lanes = flights.map { shell.rows[$0.change]!.draft.laneName }
         if Set(lanes).count != lanes.count { problems.append("two changes of a lane are under way") }
+        if shell.machine.flightCount > shell.machine.flightLimit { problems.append("too many changes are under way") }
         if shell.machine.hosts.values.contains(where: { !(0...2).contains($0.flights) }) {
             problems.append("an origin has too many requests")
         }

@@ -50,7 +50,7 @@ final class OutboxSimulation {
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
-        shell = Shell(seed: seed ^ 0xFFFF)
+        shell = Shell(seed: seed ^ 0xFFFF, flightLimit: seed % 3 == 0 ? 2 : 64)
         shell.isStoreSlow = seed / 2 % 2 == 0
         origin = FakeOrigin(hasSecondTags: seed % 2 == 0)
         for url in urls.dropLast() {

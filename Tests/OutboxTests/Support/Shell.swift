@@ -6,7 +6,8 @@ import TestSupport
 /// A shell of the machine without a network: rows in a dictionary, which survive ``kill()``, and requests that wait
 /// until the test answers them.
 final class Shell {
-    var machine = OutboxMachine()
+    var machine: OutboxMachine
+    private let flightLimit: Int
     var rows: [Change.ID: Change] = [:]
     var now = Timestamp(seconds: 1_800_000_000)
     var random: SplitMix64
@@ -38,7 +39,11 @@ final class Shell {
     var stateWhenSent: [ChangeState] = []
     private var nextID: Change.ID = 1
 
-    init(seed: UInt64 = 1) { random = SplitMix64(seed: seed) }
+    init(seed: UInt64 = 1, flightLimit: Int = 64) {
+        self.flightLimit = flightLimit
+        machine = OutboxMachine(flightLimit: flightLimit)
+        random = SplitMix64(seed: seed)
+    }
 
     @discardableResult
     func accept(_ draft: ChangeDraft) -> Change.ID {
@@ -132,7 +137,7 @@ final class Shell {
 
     /// Ends the process without notice, and starts the next one.
     func kill() {
-        machine = OutboxMachine()
+        machine = OutboxMachine(flightLimit: flightLimit)
         reads = []
         sends = []
         storeOrders = []
