@@ -16,8 +16,10 @@ extension OutboxService {
         case .commit(let changes):
             let ids = changes.map(\.id)
             do {
-                try store.update(changes, now: tools.clock.now())
-                for change in changes { touch(change.draft.target.key, in: change.draft.namespace) }
+                let touched = try store.update(changes, now: tools.clock.now())
+                for change in changes where touched.contains(change.id) {
+                    touch(change.draft.target.key, in: change.draft.namespace)
+                }
                 handle(.committed(ids))
             } catch {
                 warn("a change cannot be stored", ids.first ?? 0, error)

@@ -38,6 +38,7 @@ extension OutboxService {
             guard let store = try storeIfExists() else { return }
             try mapping { () throws(OutboxError) in try store.discard(namespace: namespace) }
             tools.pending.removeAll(in: namespace)
+            pendingBodies.withLock { $0.removeAll(in: namespace) }
             metrics.removeAll(in: namespace)
             handleDiscard(of: namespace)
             for (flight, transfer) in transfers where transfer.namespace == namespace {

@@ -67,8 +67,8 @@ package final class OutboxStore: Sendable {
     /// Keeps a new change. It is durable when the call returns; after an error, no part of it is kept.
     ///
     /// - Throws: the errors of ``ChangeDraft/check(_:)``, ``OutboxError/keyReused(change:)``,
-    ///   ``OutboxError/tooManyChanges(namespace:limit:)``, ``OutboxError/tooManyBytes(namespace:limit:)`` and
-    ///   ``StateError/noSpace``.
+    ///   ``OutboxError/tooManyChanges(namespace:limit:)``, ``OutboxError/tooManyBytes(namespace:limit:)``,
+    ///   ``OutboxError/tooManyEdits(url:limit:)`` and ``StateError/noSpace``.
     @discardableResult
     package func insert(_ draft: ChangeDraft, now: Timestamp) throws(OutboxError) -> Insertion {
         try draft.check(limits)
@@ -83,6 +83,7 @@ package final class OutboxStore: Sendable {
             guard use.bytes + Int64(draft.byteCount) <= limits.bytesPerNamespace else {
                 throw OutboxError.tooManyBytes(namespace: draft.namespace, limit: limits.bytesPerNamespace)
             }
+            if draft.edit != .post { try Self.checkResource(of: draft, db, limits) }
             let columns = ChangeRow.columns(of: Change(id: 0, draft: draft, created: now))
             let names = columns.map(\.name).joined(separator: ", ")
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
@@ -97,11 +98,16 @@ package final class OutboxStore: Sendable {
     /// Writes the present state of changes in one transaction.
     ///
     /// - Parameter now: the date of the end of changes that have ended.
+    /// - Returns: the changes that give readers another body than before: those with another edit or base, and those that
+    ///   have ended.
     /// - Throws: ``OutboxError/noChange(_:)`` when a row is gone; then no row is written.
-    package func update(_ changes: [Change], now: Timestamp) throws(OutboxError) {
+    @discardableResult
+    package func update(_ changes: [Change], now: Timestamp) throws(OutboxError) -> Set<Change.ID> {
         try write { db in
+            var touched: Set<Change.ID> = []
             for change in changes {
-                let digests = "SELECT baseDigest, oursDigest, theirsDigest, edit FROM changes WHERE id = ?"
+                let names = Self.viewColumns.joined(separator: ", ")
+                let digests = "SELECT theirsDigest, \(names) FROM changes WHERE id = ?"
                 guard let before = try Row.fetchOne(db, sql: digests, arguments: [change.id]) else {
                     throw OutboxError.noChange(change.id)
                 }
@@ -117,9 +123,18 @@ package final class OutboxStore: Sendable {
                     return (role, after != nil && before[role + "Digest"] as Data? == after)
                 }
                 try Self.writeBodies(db, change, except: Dictionary(uniqueKeysWithValues: same))
+                let values = Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0.value?.databaseValue) })
+                let isSame = Self.viewColumns.allSatisfy { name in
+                    before[name] as DatabaseValue == (values[name] ?? nil) ?? .null
+                }
+                if change.state.isEnded || !isSame { touched.insert(change.id) }
             }
+            return touched
         }
     }
+
+    /// The columns on which the body that readers see depends.
+    private static let viewColumns = ["edit", "method", "base", "baseDigest", "oursDigest", "rewrittenBase"]
 
     /// Stores ``Change/rewrittenBase`` in the later changes that were made on the sent body.
     package func note(_ rewrite: RewriteNote) throws(OutboxError) {
@@ -150,6 +165,16 @@ package final class OutboxStore: Sendable {
         let change = try full(db, row)
         guard change.draft.callerKey == key else { throw OutboxError.keyReused(change: change.id) }
         return change
+    }
+
+    private static func checkResource(of draft: ChangeDraft, _ db: Database, _ limits: OutboxLimits) throws {
+        let sql = """
+            SELECT COUNT(*) FROM changes WHERE namespace = ? AND key = ? AND ended IS NULL AND edit != 'post'
+            """
+        let count = try Int.fetchOne(db, sql: sql, arguments: [draft.namespace, draft.target.key]) ?? 0
+        guard count < limits.editsPerResource else {
+            throw OutboxError.tooManyEdits(url: draft.target.canonicalURL, limit: limits.editsPerResource)
+        }
     }
 
     /// The changes of a namespace that have not ended.

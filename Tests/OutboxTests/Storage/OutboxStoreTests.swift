@@ -255,6 +255,27 @@ struct OutboxStoreTests {
         #expect(try store.change(first.id)?.state == .pending)
     }
 
+    @Test("An update tells which changes give readers another body: those with another edit or base, and ended ones")
+    func touched() throws {
+        let store = try open()
+        var change = try store.insert(.put("a=2", on: "a=1"), now: now).change
+        change.state = .sending
+        change.attempts = 1
+        #expect(try store.update([change], now: now).isEmpty)
+        change.state = .conflict
+        change.theirs = ResourceVersion(body: [7], validator: nil)
+        #expect(try store.update([change], now: now).isEmpty)
+        change.draft.base = .version(change.theirs!)
+        #expect(try store.update([change], now: now) == [change.id])
+        change.draft.ours = [8]
+        #expect(try store.update([change], now: now) == [change.id])
+        change.rewrittenBase = BodyDigest(of: [9])
+        #expect(try store.update([change], now: now) == [change.id])
+        #expect(try store.update([change], now: now).isEmpty)
+        change.state = .done
+        #expect(try store.update([change], now: now) == [change.id])
+    }
+
     @Test("A rewritten base reaches only later changes that were made on the sent body")
     func rewriteNote() throws {
         let store = try open()
