@@ -3,7 +3,7 @@ import Origin
 import Outbox
 import Primitives
 
-/// The calls of the API. A completion is called on `queue`, or before the call returns, and must not block.
+/// The calls of the API. A completion is called on a queue of the outbox, or before the call returns, and must not block.
 extension OutboxService {
     // MARK: - New changes
 
@@ -21,9 +21,11 @@ extension OutboxService {
         completion: @escaping Completion<Acceptance>
     ) {
         guard let space = tools.namespace(namespace) else { return completion(.failure(.noNamespace)) }
+        // The digest of a long request takes some time.
+        let key = request.callerKey(in: namespace)
         queue.async { [self] in
             do throws(OutboxFailure) {
-                if let earlier = try earlier(request, namespace, caller) {
+                if let earlier = try earlier(key, caller) {
                     return completion(.success(Acceptance(change: earlier, isNew: false)))
                 }
                 try checkOrigin(request.url, space)
@@ -32,7 +34,7 @@ extension OutboxService {
             }
             guard request.needsCache else { return insert(request, ShownVersions(), namespace, caller, completion) }
             findShown(request.target, in: space) { [self] shown in
-                queue.async { [self] in insert(request, shown, namespace, caller, completion) }
+                insert(request, shown, namespace, caller, completion)
             }
         }
     }
@@ -57,10 +59,8 @@ extension OutboxService {
 
     /// The change of an earlier request with the same key. A repeated request is answered even if the base has left
     /// the cache, or the origin has been forbidden.
-    private func earlier(
-        _ request: ChangeRequest, _ namespace: String, _ caller: String
-    ) throws(OutboxFailure) -> Change? {
-        guard let key = request.callerKey(in: namespace), let store = try storeIfExists() else { return nil }
+    private func earlier(_ key: CallerKey?, _ caller: String) throws(OutboxFailure) -> Change? {
+        guard let key, let store = try storeIfExists() else { return nil }
         return try mapping { () throws(OutboxError) in try store.change(ofCaller: caller, key) }
     }
 
@@ -72,17 +72,26 @@ extension OutboxService {
         if let refusal = space.origin.foreseenRefusal(of: request) { throw .origin(DownloadError(refusal)) }
     }
 
+    /// Makes the draft, which may wait for the disk or apply a long patch, and inserts it.
     private func insert(
         _ request: ChangeRequest, _ shown: ShownVersions, _ namespace: String, _ caller: String,
-        _ completion: Completion<Acceptance>
+        _ completion: @escaping Completion<Acceptance>
     ) {
-        do throws(OutboxFailure) {
-            let draft = try request.draft(namespace: namespace, caller: caller, shown: shown, limits: tools.limits)
-            // A faulty draft creates no database.
-            try mapping { () throws(OutboxError) in try draft.check(tools.limits) }
-            try insert(draft, completion)
-        } catch {
-            completion(.failure(error))
+        drafts.async { [self] in
+            do throws(OutboxFailure) {
+                let draft = try request.draft(namespace: namespace, caller: caller, shown: shown, limits: tools.limits)
+                // A faulty draft creates no database.
+                try mapping { () throws(OutboxError) in try draft.check(tools.limits) }
+                queue.async { [self] in
+                    do throws(OutboxFailure) {
+                        try insert(draft, completion)
+                    } catch {
+                        completion(.failure(error))
+                    }
+                }
+            } catch {
+                completion(.failure(error))
+            }
         }
     }
 

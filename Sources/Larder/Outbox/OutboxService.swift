@@ -1,7 +1,8 @@
 // Invariants of `OutboxService`, including its other files
 //
 // - The store, the machine and all other mutable state belong to `queue`. Answers of origins and calls of the API are
-//   passed to `queue`, which never waits for an origin or a caller.
+//   passed to `queue`, which never waits for an origin or a caller, and reads no body of the cache. Drafts, views and
+//   merges are made on other queues.
 // - The actions of one event are performed before the next event is taken. `queue` takes calls between events, so the
 //   store may be ahead of the machine, as if the store were slow.
 // - A caller's decision is answered when the machine publishes or refuses it, and not before. So an answer shows a
@@ -68,6 +69,8 @@ package final class OutboxService: @unchecked Sendable {
     let tools: Tools
     package let metrics = OutboxMetrics()
     let queue = DispatchQueue(label: "larder.outbox")
+    /// Makes the drafts of changes, one after another. Long patches then delay only other new changes.
+    let drafts = DispatchQueue(label: "larder.outbox.drafts")
     /// Makes bodies with pending changes, which may take a while.
     let viewQueue = DispatchQueue(label: "larder.outbox.view")
     /// Computes the merges of long bodies, which must not delay other lanes.

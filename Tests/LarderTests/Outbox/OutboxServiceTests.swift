@@ -170,6 +170,31 @@ struct OutboxServiceTests {
         }
     }
 
+    @Test("The draft of a change, with its patch, does not delay other calls")
+    func drafts() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            var request = ChangeRequest(
+                url: try CanonicalURL(document.url), content: .jsonPatch([["op": "add", "path": "/b", "value": 2]]))
+            request.base = .seen(Array(#"{"a":1}"#.utf8), etag: nil)
+            let patch = request
+            let service = outbox.service
+            let order = Recorder<String>()
+            let change: OutboxService.Acceptance = try await result { completion in
+                // Both wait for the queue, in this order.
+                service.queue.sync {
+                    service.accept(patch, in: "default", by: "ada") { result in
+                        order.append("change")
+                        completion(result)
+                    }
+                    service.totals(of: "default") { _ in order.append("totals") }
+                }
+            }
+            #expect(order.elements == ["totals", "change"])
+            #expect(change.change.draft.ours == Array(#"{"a":1,"b":2}"#.utf8))
+        }
+    }
+
     @Test("A call is answered while many changes expire at one date, and not behind all of them")
     func expiries() async throws {
         try await TestOutbox.withOne { outbox in
