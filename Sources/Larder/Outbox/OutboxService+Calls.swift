@@ -222,10 +222,7 @@ extension OutboxService {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return [] }
             return try mapping { () throws(OutboxError) in
-                try store.credentialNames(namespace: namespace).map { (name) throws(OutboxError) in
-                    let origins = try store.credential(namespace: namespace, name: name)?.origins ?? []
-                    return CredentialName(name, origins: origins)
-                }
+                try store.credentials(namespace: namespace).map { CredentialName($0.name, origins: $0.origins) }
             }
         }
     }

@@ -19,5 +19,8 @@ package struct OutboxLimits: Hashable, Sendable {
     /// The time for which an ended change is kept at most. A week outlives weekends and the retries of most clients.
     package var endedAge: Duration = .seconds(7 * 86_400)
 
+    /// The most credentials of a namespace. A listing has all of them.
+    package var credentialsPerNamespace = 256
+
     package init() {}
 }

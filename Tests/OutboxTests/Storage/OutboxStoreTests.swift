@@ -302,13 +302,29 @@ struct OutboxStoreTests {
         #expect(try store.change(change.id)?.state == .pending)
         #expect(try store.credential(namespace: "n", name: "work") == credential)
         #expect(try store.credential(namespace: "m", name: "work") == nil)
-        #expect(try store.credentialNames(namespace: "n") == ["other", "work"])
+        let list = try store.credentials(namespace: "n")
+        #expect(list.map(\.name) == ["other", "work"] && list.allSatisfy { $0.origins == credential.origins })
         #expect(credential.fields(for: "https://evil.example").isEmpty)
         var dumped = ""
         dump(credential, to: &dumped)
         for text in ["\(credential)", String(reflecting: credential), dumped] { #expect(!text.contains("s3cret")) }
         try store.removeCredential(namespace: "n", name: "work")
         #expect(throws: OutboxError.noCredential("work")) { try store.removeCredential(namespace: "n", name: "work") }
+    }
+
+    @Test("A namespace has a limit of credentials, and one that exists can always be replaced")
+    func credentialLimit() throws {
+        let store = try open { $0.credentialsPerNamespace = 2 }
+        let credential = Credential(origins: ["https://origin.example"], fields: [ChangeField("Cookie", "a")])
+        for name in ["a", "b", "b"] { try store.setCredential(credential, namespace: "n", name: name) }
+        #expect(throws: OutboxError.tooManyCredentials(namespace: "n", limit: 2)) {
+            try store.setCredential(credential, namespace: "n", name: "c")
+        }
+        #expect(try store.credentials(namespace: "n").map(\.name) == ["a", "b"])
+        try store.setCredential(credential, namespace: "m", name: "c")
+        try store.removeCredential(namespace: "n", name: "a")
+        try store.setCredential(credential, namespace: "n", name: "c")
+        #expect(try store.credentials(namespace: "n").map(\.name) == ["b", "c"])
     }
 
     @Test("A namespace's removal takes its changes and credentials, and no others")
@@ -318,7 +334,7 @@ struct OutboxStoreTests {
         try store.insert(.put("a=2", on: nil).with { $0.namespace = "m" }, now: now)
         try store.setCredential(Credential(origins: [], fields: []), namespace: "n", name: "work")
         try store.discard(namespace: "n")
-        #expect(try store.unended().map(\.namespace) == ["m"] && store.credentialNames(namespace: "n").isEmpty)
+        #expect(try store.unended().map(\.namespace) == ["m"] && store.credentials(namespace: "n").isEmpty)
     }
 
     @Test("A closed store throws")
