@@ -97,9 +97,7 @@ extension OutboxService {
 
     private func insert(_ draft: ChangeDraft, _ completion: Completion<Acceptance>) throws(OutboxFailure) {
         // The namespace may have been removed since the beginning of the call.
-        guard sealed[draft.namespace] == nil, tools.namespace(draft.namespace) != nil else {
-            throw .namespaceChanging(draft.namespace)
-        }
+        try checkOpen(draft.namespace)
         let store = try store()
         try checkCredential(of: draft, store)
         let insertion = try mapping { () throws(OutboxError) in try store.insert(draft, now: tools.clock.now()) }
@@ -184,7 +182,8 @@ extension OutboxService {
         }
     }
 
-    /// Stores a credential, or replaces it. The changes that it blocked go on.
+    /// Stores a credential, or replaces it. The changes that it blocked go on. The namespace must not be removed
+    /// meanwhile, because its next owner would get the credential.
     package func setCredential(
         _ name: String, _ credential: OutboxCredential, in namespace: String, condition: Condition? = nil,
         completion: @escaping Completion<Void>
@@ -194,6 +193,7 @@ extension OutboxService {
                 let exists = try hasCredential(name, namespace)
                 guard condition(exists) else { throw .conditionFailed }
             }
+            try checkOpen(namespace)
             let store = try store()
             try mapping { () throws(OutboxError) in
                 try store.setCredential(credential, namespace: namespace, name: name)

@@ -128,10 +128,11 @@ package final class OutboxService: @unchecked Sendable {
         queue.sync { store.close() }
     }
 
-    /// Removes old ended changes.
+    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once.
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
+            endRemovals(store)
             do {
                 try store.prune(now: tools.clock.now())
             } catch {
@@ -158,7 +159,9 @@ package final class OutboxService: @unchecked Sendable {
         let store: OutboxStore
         do {
             store = try OutboxStore(directory: directory, limits: tools.limits)
-            let (unended, pauses) = (try store.unended(), try store.pauses())
+            let removed = endRemovals(store)
+            let pauses = try store.pauses()
+            let unended = try store.unended().filter { !removed.contains($0.namespace) }
             phase = .open(store, OriginClient(configuration: tools.origin))
             show(unended)
             metrics.begin(with: unended)

@@ -92,6 +92,15 @@ extension Problem {
         }
     }
 
+    /// The problem of a call with a failure in its last part.
+    ///
+    /// - Parameter words: the outcome of the parts before.
+    init(_ failure: OutboxFailure, after words: String) {
+        self.init(failure)
+        let reason = if case .outbox(.state(let error)) = failure { "\(error)" } else { "\(failure)" }
+        detail = "\(words): \(reason)"
+    }
+
     private init(_ refusal: OutboxRefusal) {
         switch refusal {
         case .busy, .confirmed, .ended, .notHeld: self.init(409, refusal.reason)

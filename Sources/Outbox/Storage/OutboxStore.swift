@@ -150,14 +150,6 @@ package final class OutboxStore: Sendable {
         }
     }
 
-    /// Removes all changes and credentials of a namespace, sent or not.
-    package func discard(namespace: String) throws(OutboxError) {
-        try write { db in
-            try db.execute(sql: "DELETE FROM changes WHERE namespace = ?", arguments: [namespace])
-            try db.execute(sql: "DELETE FROM credentials WHERE namespace = ?", arguments: [namespace])
-        }
-    }
-
     static func change(_ db: Database, _ caller: String, _ key: CallerKey?) throws -> Change? {
         guard let key else { return nil }
         let sql = "SELECT * FROM changes WHERE caller = ? AND callerKey = ?"

@@ -11,6 +11,14 @@ import TestSupport
 
 /// An outbox with a cache, a state directory and a clock of its own. The only namespace is `default`.
 final class TestOutbox: Sendable {
+    /// The names of the namespaces that exist.
+    final class Names: Sendable {
+        private let value = Locked<Set<String>>(["default"])
+        func set(_ names: Set<String>) { value.withLock { $0 = names } }
+        func contains(_ name: String) -> Bool { value.withLock { $0.contains(name) } }
+    }
+
+    let names = Names()
     let temporary: TemporaryDirectory
     let cache: DiskCache
     let client: OriginClient
@@ -48,19 +56,19 @@ final class TestOutbox: Sendable {
         let tools = FetchTools(
             cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: options)
         current = Locked(
-            Self.makeService(temporary.path("state"), configuration, clock, hub, log, limits, tools, pending))
+            Self.makeService(temporary.path("state"), configuration, clock, hub, log, limits, tools, pending, names))
         service.start()
     }
 
     private static func makeService(
         _ directory: String, _ configuration: OriginConfiguration, _ clock: ManualClock, _ hub: EventHub,
-        _ log: LogRecorder, _ limits: OutboxLimits, _ tools: FetchTools, _ pending: PendingKeys
+        _ log: LogRecorder, _ limits: OutboxLimits, _ tools: FetchTools, _ pending: PendingKeys, _ names: Names
     ) -> OutboxService {
         OutboxService(
             OutboxService.Tools(
                 directory: directory, origin: OutboxService.clientConfiguration(configuration), entryLimit: 1 << 22,
                 clock: clock, events: hub, logger: Logger(label: "test", factory: { _ in log.handler }), limits: limits,
-                pending: pending, namespace: { $0 == "default" ? tools : nil }),
+                pending: pending, namespace: { names.contains($0) ? tools : nil }),
             random: SplitMix64(seed: 7))
     }
 
@@ -69,7 +77,7 @@ final class TestOutbox: Sendable {
         service.stop()
         let tools = FetchTools(
             cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: options)
-        let next = Self.makeService(directory, client.configuration, clock, hub, log, limits, tools, pending)
+        let next = Self.makeService(directory, client.configuration, clock, hub, log, limits, tools, pending, names)
         current.withLock { $0 = next }
         next.start()
     }

@@ -68,10 +68,9 @@ struct ExistingOutboxTests {
         try queue.close()
     }
 
-    @Test("A file of an earlier build opens with its changes, credentials and pauses, and keeps its format")
+    @Test("A file of an earlier build opens with its changes, credentials and pauses, and gets the present format")
     func opens() throws {
         try writeFile()
-        let before = try Format(path)
         let store = try OutboxStore(directory: folder.path)
         let change = try #require(try store.change(7))
         #expect(change.draft.target.url == "https://o.example/a" && change.draft.ours == Array("new".utf8))
@@ -85,19 +84,33 @@ struct ExistingOutboxTests {
         let start = Timestamp(seconds: 1_800_000_000)
         #expect(
             try store.pauses() == [HostPause(origin: "https://o.example", start: start, end: start + .seconds(60))])
+        #expect(try store.removals().isEmpty)
         store.close()
-        #expect(try Format(path) == before)
+        let migrated = try Format(path)
+        let other = try TemporaryDirectory()
+        try OutboxStore(directory: other.path).close()
+        #expect(try Format(other.path("outbox.sqlite")) == migrated)
         #expect(TemporaryDirectory.mode(of: path) == 0o600)
     }
 
-    @Test("A new file has the same format")
+    @Test("A new file has the present format")
     func new() throws {
         try OutboxStore(directory: folder.path).close()
         let new = try Format(path)
         try FileManager.default.removeItem(atPath: path)
-        try writeFile()
+        let queue = try DatabaseQueue(path: path)
+        try queue.writeWithoutTransaction { try $0.execute(sql: Self.tables + Self.laterTables) }
+        try queue.close()
         #expect(try Format(path) == new)
     }
+
+    /// Format 5 after format 3.
+    private static let laterTables = """
+
+        ALTER TABLE changes ADD COLUMN baseType TEXT;
+        CREATE TABLE removals (namespace TEXT PRIMARY KEY);
+        PRAGMA user_version = 5;
+        """
 
     private static let tables = """
         CREATE TABLE changes (

@@ -337,6 +337,19 @@ struct OutboxStoreTests {
         #expect(try store.unended().map(\.namespace) == ["m"] && store.credentials(namespace: "n").isEmpty)
     }
 
+    @Test("A removal is noted until the namespace is discarded, or the removal does not happen")
+    func removals() throws {
+        var store = try open()
+        for namespace in ["n", "m", "n"] { try store.noteRemoval(of: namespace) }
+        store.close()
+        store = try open()
+        #expect(try store.removals() == ["n", "m"])
+        try store.forgetRemoval(of: "m")
+        #expect(try store.removals() == ["n"])
+        try store.discard(namespace: "n")
+        #expect(try store.removals().isEmpty)
+    }
+
     @Test("A closed store throws")
     func closed() throws {
         let store = try open()
