@@ -30,7 +30,8 @@ package enum SendFailure: Hashable, Sendable {
 /// A caller's choice for a change that is held.
 package enum Resolution: Hashable, Sendable {
     /// The change is sent over the version that the caller has seen in the conflict. Of JSON, only the values win that
-    /// both sides have changed, and the other edits of both are kept. Another body replaces that version.
+    /// both sides have changed, and the other edits of both are kept. Another body replaces that version, as does a
+    /// change with ``ConflictPolicy/hold`` if the body of the version was not kept.
     case ours
     /// The change ends as `cancelled`.
     case theirs

@@ -197,11 +197,20 @@ extension OutboxMachine {
             guard body.count <= limits.changeBytes else { return .bodyTooLarge }
             change.draft.ours = body
         }
+        var unreadTheirs: BodyDigest?
         switch change.problem?.kind {
         // The origin gives no version that a precondition could name, so the decision is to send without one.
         case .validatorRefused, .unreadable: change.draft.base = .blind
         case .clash:
-            if let theirs = change.theirs { change.draft.base = .version(theirs) }
+            guard let theirs = change.theirs else { break }
+            if case .ours = resolution, theirs.body == nil, change.draft.base.version?.body != nil,
+                change.draft.onConflict != .hold
+            {
+                // The next look reads the version again, and merges it as a rewritten base, so that ours wins.
+                unreadTheirs = theirs.digest
+            } else {
+                change.draft.base = .version(theirs)
+            }
         case .deleted:
             switch change.draft.edit {
             case .replace, .mergePatch, .jsonPatch: change.draft.base = .absent
@@ -212,7 +221,7 @@ extension OutboxMachine {
         }
         // A patch gives ours only on the earlier base.
         if change.draft.edit.patch != nil { change.draft.becomeWhole() }
-        change.rewrittenBase = nil
+        change.rewrittenBase = unreadTheirs
         // A decision accepts a second effect. No GET can tell whether a change without a precondition had a first one.
         change.skipsLook = change.draft.base == .blind
         change.theirs = nil

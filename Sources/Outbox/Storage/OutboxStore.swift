@@ -76,65 +76,17 @@ package final class OutboxStore: Sendable {
             if let earlier = try Self.change(db, draft.caller, draft.callerKey) {
                 return Insertion(change: earlier, isNew: false)
             }
-            let use = try Self.use(db, draft.namespace)
-            guard use.count < limits.changesPerNamespace else {
-                throw OutboxError.tooManyChanges(namespace: draft.namespace, limit: limits.changesPerNamespace)
-            }
-            guard use.bytes + Int64(draft.byteCount) <= limits.bytesPerNamespace else {
-                throw OutboxError.tooManyBytes(namespace: draft.namespace, limit: limits.bytesPerNamespace)
-            }
-            if draft.edit != .post { try Self.checkResource(of: draft, db, limits) }
+            try Self.makeRoom(for: draft, db, limits, now)
             let columns = ChangeRow.columns(of: Change(id: 0, draft: draft, created: now))
             let names = columns.map(\.name).joined(separator: ", ")
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
             let statement = try db.cachedStatement(sql: "INSERT INTO changes (\(names)) VALUES (\(marks))")
             try statement.execute(arguments: StatementArguments(columns.map(\.value)))
             let change = Change(id: db.lastInsertedRowID, draft: draft, created: now)
-            try Self.writeBodies(db, change, except: [:])
+            try Self.writeBodies(db, change, except: nil)
             return Insertion(change: change, isNew: true)
         }
     }
-
-    /// Writes the present state of changes in one transaction.
-    ///
-    /// - Parameter now: the date of the end of changes that have ended.
-    /// - Returns: the changes that give readers another body than before: those with another edit or base, and those that
-    ///   have ended.
-    /// - Throws: ``OutboxError/noChange(_:)`` when a row is gone; then no row is written.
-    @discardableResult
-    package func update(_ changes: [Change], now: Timestamp) throws(OutboxError) -> Set<Change.ID> {
-        try write { db in
-            var touched: Set<Change.ID> = []
-            for change in changes {
-                let names = Self.viewColumns.joined(separator: ", ")
-                let digests = "SELECT theirsDigest, \(names) FROM changes WHERE id = ?"
-                guard let before = try Row.fetchOne(db, sql: digests, arguments: [change.id]) else {
-                    throw OutboxError.noChange(change.id)
-                }
-                var columns = ChangeRow.columns(of: change)
-                columns.append(("rewrittenBase", change.rewrittenBase.map { Data($0.bytes) }))
-                let sets = columns.map { "\($0.name) = ?" }.joined(separator: ", ")
-                let sql = "UPDATE changes SET \(sets), ended = coalesce(ended, ?) WHERE id = ?"
-                let statement = try db.cachedStatement(sql: sql)
-                let ended = change.state.isEnded ? now.milliseconds : nil
-                try statement.execute(arguments: StatementArguments(columns.map(\.value) + [ended, change.id]))
-                let same = ["base", "ours", "theirs"].map { role in
-                    let after = columns.first { $0.name == role + "Digest" }?.value as? Data
-                    return (role, after != nil && before[role + "Digest"] as Data? == after)
-                }
-                try Self.writeBodies(db, change, except: Dictionary(uniqueKeysWithValues: same))
-                let values = Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0.value?.databaseValue) })
-                let isSame = Self.viewColumns.allSatisfy { name in
-                    before[name] as DatabaseValue == (values[name] ?? nil) ?? .null
-                }
-                if change.state.isEnded || !isSame { touched.insert(change.id) }
-            }
-            return touched
-        }
-    }
-
-    /// The columns on which the body that readers see depends.
-    private static let viewColumns = ["edit", "method", "base", "baseDigest", "oursDigest", "rewrittenBase"]
 
     /// Stores ``Change/rewrittenBase`` in the later changes that were made on the sent body.
     package func note(_ rewrite: RewriteNote) throws(OutboxError) {
@@ -159,34 +111,13 @@ package final class OutboxStore: Sendable {
         return change
     }
 
-    private static func checkResource(of draft: ChangeDraft, _ db: Database, _ limits: OutboxLimits) throws {
-        let sql = """
-            SELECT COUNT(*) FROM changes WHERE namespace = ? AND key = ? AND ended IS NULL AND edit != 'post'
-            """
-        let count = try Int.fetchOne(db, sql: sql, arguments: [draft.namespace, draft.target.key]) ?? 0
-        guard count < limits.editsPerResource else {
-            throw OutboxError.tooManyEdits(url: draft.target.canonicalURL, limit: limits.editsPerResource)
-        }
-    }
-
-    /// The changes of a namespace that have not ended.
-    private static func use(_ db: Database, _ namespace: String) throws -> (count: Int, bytes: Int64) {
-        let ended = ChangeState.allCases.filter(\.isEnded).map { "'\($0.rawValue)'" }.joined(separator: ", ")
-        let sql = """
-            SELECT COUNT(*), coalesce(sum(byteCount), 0) FROM changes WHERE namespace = ? AND state NOT IN (\(ended))
-            """
-        let row = try Row.fetchOne(db, sql: sql, arguments: [namespace])!
-        return (row[0], row[1])
-    }
-
-    /// Writes the bodies of a change; `except` names the bodies that are the same as before.
-    private static func writeBodies(_ db: Database, _ change: Change, except: [String: Bool]) throws {
+    /// Writes the bodies of a change; `except` names the bodies that are the same as before. `nil`: there are none yet.
+    static func writeBodies(_ db: Database, _ change: Change, except kept: Set<String>?) throws {
         let bodies = ChangeRow.bodies(of: change)
         for role in ["base", "ours", "patch", "theirs"] {
             if let body = bodies[role] {
                 // A patch never changes: a decision removes it at most.
-                let isKept = role == "patch" ? !except.isEmpty : except[role] == true
-                if isKept { continue }
+                if let kept, role == "patch" || kept.contains(role) { continue }
                 let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO bodies VALUES (?, ?, ?)")
                 try statement.execute(arguments: [change.id, role, Data(body)])
             } else {

@@ -267,6 +267,24 @@ struct HardTimesTests {
         }
     }
 
+    @Test("Resolve with ours, but the store had no room for theirs: the next look merges it, and a newer one may clash")
+    func resolveWithoutTheirs() throws {
+        for (body, tag, state) in [("a=9&b=5", "\"2\"", ChangeState.sending), ("a=8&b=5", "\"3\"", .conflict)] {
+            let shell = Shell()
+            shell.dropsTheirs = true
+            let id = shell.accept(try .put("a=2&b=1", on: "a=1&b=1"))
+            try shell.answer(412)
+            shell.read(200, "a=9&b=5", etag: "\"2\"")
+            #expect(shell.state(id) == .conflict && shell.rows[id]!.theirs?.body == nil)
+            shell.step(.resolve(id, .ours))
+            shell.read(200, body, etag: tag)
+            #expect(shell.state(id) == state)
+            guard state == .sending else { continue }
+            #expect(shell.sends.map(\.content) == [.body(Array("a=2&b=5".utf8))])
+            #expect(shell.sends.map(\.guarding) == [.ifMatch(Validator(strong: tag)!)])
+        }
+    }
+
     @Test("Resolve with a body: the body is sent over the version that the caller has seen, and a newer one is merged")
     func resolveBody() throws {
         let id = shell.accept(try .put("a=2", on: "a=1"))

@@ -19,6 +19,8 @@ final class OutboxSimulation {
     var problems: [String] = []
     private(set) var merges = 0
     private(set) var conflicts = 0
+    /// The decisions for ours.
+    private(set) var victories = 0
     private(set) var lostAnswers = 0
     private(set) var kills = 0
     private(set) var refusedCredentials = 0
@@ -52,6 +54,7 @@ final class OutboxSimulation {
         random = SplitMix64(seed: seed)
         shell = Shell(seed: seed ^ 0xFFFF, flightLimit: seed % 3 == 0 ? 2 : 64)
         shell.isStoreSlow = seed / 2 % 2 == 0
+        shell.dropsTheirs = seed / 4 % 2 == 0
         origin = FakeOrigin(hasSecondTags: seed % 2 == 0)
         for url in urls.dropLast() {
             origin.write(url, FlatObject(["a": "a0", "b": "b0", "c": "c0"]).bytes, by: nil, at: shell.now)
@@ -268,6 +271,11 @@ final class OutboxSimulation {
         _ = apply(late.removeFirst())
     }
 
+    /// Whether a decision has let the change win over a version that the store has not kept.
+    private func isSeen(_ version: [UInt8]?, _ id: Change.ID) -> Bool {
+        version.map { shell.rows[id]!.rewrittenBase == BodyDigest(of: $0) } ?? false
+    }
+
     private func kill() {
         kills += 1
         for order in shell.sends {
@@ -294,7 +302,7 @@ final class OutboxSimulation {
         for field in fields where before[field] != after[field] {
             if field != edit.field {
                 problems.append("change \(order.flight.change) has lost \(field)=\(before[field] ?? "-")")
-            } else if before[field] != base[field] {
+            } else if before[field] != base[field], !isSeen(effect.before, order.flight.change) {
                 problems.append("change \(order.flight.change) replaced the unseen \(before[field] ?? "-")")
             }
         }
@@ -322,6 +330,14 @@ final class OutboxSimulation {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: shell.step(.retry(held.id))
         case 1: shell.step(.resolve(held.id, .theirs))
+        case _ where held.theirs != nil && (held.theirs?.body == nil || chance(1, of: 2)):
+            // Without its base, the change would replace a version that its author has not seen.
+            guard held.problem?.kind == .clash, held.draft.base.version?.body != nil else {
+                return shell.step(.resolve(held.id, .theirs))
+            }
+            decisions[held.id, default: 0] += 1
+            victories += 1
+            shell.step(.resolve(held.id, .ours))
         default:
             decisions[held.id, default: 0] += 1
             let theirs = held.theirs?.body.map { FlatObject($0) } ?? FlatObject([:])

@@ -23,6 +23,8 @@ final class Shell {
     var wake: Timestamp?
     /// Whether the store fails.
     var isDiskFull = false
+    /// Whether the store has no room for the bodies of the origin's versions.
+    var dropsTheirs = false
     /// Whether the store works only in ``serveStore(obeys:)``, so that other events come in between.
     var isStoreSlow = false
     /// The orders to the store that it has not begun.
@@ -83,7 +85,10 @@ final class Shell {
         case .load(let id): return .loaded(id, rows[id])
         case .commit(let changes):
             if isDiskFull { return .commitFailed(changes.map(\.id)) }
-            for change in changes { rows[change.id] = change }
+            for change in changes {
+                rows[change.id] = change
+                if dropsTheirs { rows[change.id]!.theirs?.body = nil }
+            }
             return .committed(changes.map(\.id))
         default: return nil
         }
