@@ -205,8 +205,8 @@ let package = Package(
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Larder", "DiskCache", "HTTPCaching", "WebArchive", "Outbox", "Subscriptions", "Origin", "Primitives",
-                "TestSupport",
+                "Larder", "DiskCache", "HTTPCaching", "WebArchive", "Outbox", "Subscriptions", "StateDatabase", "Origin",
+                "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "LarderClientTests",
@@ -224,6 +224,7 @@ let package = Package(
                 "LarderCommand", "DocumentationPage", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Origin",
                 "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Yams", package: "Yams"),
             ]),
     ]

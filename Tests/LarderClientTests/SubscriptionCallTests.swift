@@ -68,9 +68,8 @@ struct SubscriptionCallTests {
         #expect(
             server.requests.map { "\($0.method) \($0.target)" } == [
                 "PUT /subscriptions/a%20b", "GET /subscriptions/a%20b", "GET /subscriptions?limit=1000",
-                "GET /subscriptions?cursor=a&limit=1000",
-                "POST /subscriptions/a%20b/refresh", "DELETE /subscriptions/a%20b?keep=false",
-                "DELETE /subscriptions/a%20b?keep=true",
+                "GET /subscriptions?cursor=a&limit=1000", "POST /subscriptions/a%20b/refresh",
+                "DELETE /subscriptions/a%20b?keep=false", "DELETE /subscriptions/a%20b?keep=true",
             ])
         #expect(try JSON(parsing: server.requests[0].body) == definition)
         #expect(server.requests[0]["Content-Type"] == "application/json" && server.requests[4].body.isEmpty)

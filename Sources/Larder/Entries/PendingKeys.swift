@@ -24,9 +24,18 @@ package final class PendingKeys: Sendable {
         let digest: [UInt8]
     }
 
+    /// One state of the changes of a key.
+    struct Revision: Hashable, Sendable {
+        /// Never used for another state.
+        let number: UInt64
+        /// The number of the first of the revisions that have led here by new changes alone. So two revisions with one
+        /// root have the same changes, except for those that are later than all changes of the earlier revision.
+        let root: UInt64
+    }
+
     private struct Item {
         var changes: Set<Int64> = []
-        var revision: UInt64 = 0
+        var revision = Revision(number: 0, root: 0)
     }
 
     private struct State {
@@ -38,11 +47,15 @@ package final class PendingKeys: Sendable {
 
         var size: Int { isKnown ? items.values.reduce(0) { $0 + $1.count } : PendingKeys.unknown }
 
-        mutating func change(_ key: String, in namespace: String, _ change: (inout Item) -> Void) {
-            var item = items[namespace]?[key] ?? Item()
+        mutating func change(
+            _ key: String, in namespace: String, isAddition: Bool = false, _ change: (inout Item) -> Void
+        ) {
+            let old = items[namespace]?[key]
+            var item = old ?? Item()
             change(&item)
             lastRevision += 1
-            item.revision = lastRevision
+            let root = isAddition ? old?.revision.root : nil
+            item.revision = Revision(number: lastRevision, root: root ?? lastRevision)
             items[namespace, default: [:]][key] = item.changes.isEmpty ? nil : item
             if items[namespace]?.isEmpty == true { items[namespace] = nil }
         }
@@ -67,7 +80,7 @@ package final class PendingKeys: Sendable {
     }
 
     /// Two equal revisions mean that the key has had the same changes in between. `nil`: the key is not pending.
-    func revision(of key: String, in namespace: String) -> UInt64? {
+    func revision(of key: String, in namespace: String) -> Revision? {
         state.withLock { $0.items[namespace]?[key]?.revision }
     }
 
@@ -109,8 +122,9 @@ package final class PendingKeys: Sendable {
         }
     }
 
+    /// - Parameter id: greater than the ids of all changes so far.
     func insert(_ id: Int64, key: String, in namespace: String) {
-        update { $0.change(key, in: namespace) { $0.changes.insert(id) } }
+        update { $0.change(key, in: namespace, isAddition: true) { $0.changes.insert(id) } }
     }
 
     func remove(_ id: Int64, key: String, in namespace: String) {

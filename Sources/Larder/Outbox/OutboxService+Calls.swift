@@ -3,7 +3,7 @@ import Origin
 import Outbox
 import Primitives
 
-/// The calls of the API. A completion is called on `queue`, or before the call returns, and must not block.
+/// The calls of the API. A completion is called on a queue of the outbox, or before the call returns, and must not block.
 extension OutboxService {
     // MARK: - New changes
 
@@ -21,9 +21,11 @@ extension OutboxService {
         completion: @escaping Completion<Acceptance>
     ) {
         guard let space = tools.namespace(namespace) else { return completion(.failure(.noNamespace)) }
+        // The digest of a long request takes some time.
+        let key = request.callerKey(in: namespace)
         queue.async { [self] in
             do throws(OutboxFailure) {
-                if let earlier = try earlier(request, namespace, caller) {
+                if let earlier = try earlier(key, caller) {
                     return completion(.success(Acceptance(change: earlier, isNew: false)))
                 }
                 try checkOrigin(request.url, space)
@@ -32,7 +34,7 @@ extension OutboxService {
             }
             guard request.needsCache else { return insert(request, ShownVersions(), namespace, caller, completion) }
             findShown(request.target, in: space) { [self] shown in
-                queue.async { [self] in insert(request, shown, namespace, caller, completion) }
+                insert(request, shown, namespace, caller, completion)
             }
         }
     }
@@ -57,10 +59,8 @@ extension OutboxService {
 
     /// The change of an earlier request with the same key. A repeated request is answered even if the base has left
     /// the cache, or the origin has been forbidden.
-    private func earlier(
-        _ request: ChangeRequest, _ namespace: String, _ caller: String
-    ) throws(OutboxFailure) -> Change? {
-        guard let key = request.callerKey(in: namespace), let store = try storeIfExists() else { return nil }
+    private func earlier(_ key: CallerKey?, _ caller: String) throws(OutboxFailure) -> Change? {
+        guard let key, let store = try storeIfExists() else { return nil }
         return try mapping { () throws(OutboxError) in try store.change(ofCaller: caller, key) }
     }
 
@@ -72,25 +72,32 @@ extension OutboxService {
         if let refusal = space.origin.foreseenRefusal(of: request) { throw .origin(DownloadError(refusal)) }
     }
 
+    /// Makes the draft, which may wait for the disk or apply a long patch, and inserts it.
     private func insert(
         _ request: ChangeRequest, _ shown: ShownVersions, _ namespace: String, _ caller: String,
-        _ completion: Completion<Acceptance>
+        _ completion: @escaping Completion<Acceptance>
     ) {
-        do throws(OutboxFailure) {
-            let draft = try request.draft(namespace: namespace, caller: caller, shown: shown, limits: tools.limits)
-            // A faulty draft creates no database.
-            try mapping { () throws(OutboxError) in try draft.check(tools.limits) }
-            try insert(draft, completion)
-        } catch {
-            completion(.failure(error))
+        drafts.async { [self] in
+            do throws(OutboxFailure) {
+                let draft = try request.draft(namespace: namespace, caller: caller, shown: shown, limits: tools.limits)
+                // A faulty draft creates no database.
+                try mapping { () throws(OutboxError) in try draft.check(tools.limits) }
+                queue.async { [self] in
+                    do throws(OutboxFailure) {
+                        try insert(draft, completion)
+                    } catch {
+                        completion(.failure(error))
+                    }
+                }
+            } catch {
+                completion(.failure(error))
+            }
         }
     }
 
     private func insert(_ draft: ChangeDraft, _ completion: Completion<Acceptance>) throws(OutboxFailure) {
         // The namespace may have been removed since the beginning of the call.
-        guard sealed[draft.namespace] == nil, tools.namespace(draft.namespace) != nil else {
-            throw .namespaceChanging(draft.namespace)
-        }
+        try checkOpen(draft.namespace)
         let store = try store()
         try checkCredential(of: draft, store)
         let insertion = try mapping { () throws(OutboxError) in try store.insert(draft, now: tools.clock.now()) }
@@ -154,55 +161,11 @@ extension OutboxService {
     }
 
     /// A change of another namespace counts as missing.
-    private func change(_ id: Change.ID, _ namespace: String) throws(OutboxFailure) -> Change {
+    func change(_ id: Change.ID, _ namespace: String) throws(OutboxFailure) -> Change {
         guard let store = try storeIfExists() else { throw .outbox(.noChange(id)) }
         let change = try mapping { () throws(OutboxError) in try store.change(id) }
         guard let change, change.draft.namespace == namespace else { throw .outbox(.noChange(id)) }
         return change
-    }
-
-    // MARK: - Decisions
-
-    package enum Decision: Sendable {
-        case cancel
-        case retry
-        case resolve(Resolution)
-    }
-
-    /// Whether a condition of the request holds for a resource that exists, or does not; `nil`: there is no condition.
-    package typealias Condition = @Sendable (_ exists: Bool) -> Bool
-
-    /// Applies a caller's decision. The completion gets the change after the decision, which is durable. The machine
-    /// may have gone on with the change already.
-    package func decide(
-        _ decision: Decision, about id: Change.ID, in namespace: String, condition: Condition? = nil,
-        completion: @escaping Completion<Change>
-    ) {
-        reply(completion) { [self] () throws(OutboxFailure) in
-            _ = try change(id, namespace)
-            guard condition?(true) != false else { throw .conditionFailed }
-            switch decision {
-            case .cancel: try decide(.cancel(id))
-            case .retry: try decide(.retry(id))
-            case .resolve(let resolution): try decide(.resolve(id, resolution))
-            }
-            return try change(id, namespace)
-        }
-    }
-
-    /// Makes one change of neighbours in one lane. The completion gets the change that survives, which is the last.
-    package func squash(
-        _ ids: Set<Change.ID>, in namespace: String, completion: @escaping Completion<Change>
-    ) {
-        reply(completion) { [self] () throws(OutboxFailure) in
-            let ids = ids.sorted()
-            for id in ids { _ = try change(id, namespace) }
-            guard ids.count > 1, let last = ids.last else {
-                throw .refused(.invalid(.squash("expected at least two changes")))
-            }
-            try decide(.squash(ids))
-            return try change(last, namespace)
-        }
     }
 
     // MARK: - Credentials
@@ -219,7 +182,8 @@ extension OutboxService {
         }
     }
 
-    /// Stores a credential, or replaces it. The changes that it blocked go on.
+    /// Stores a credential, or replaces it. The changes that it blocked go on. The namespace must not be removed
+    /// meanwhile, because its next owner would get the credential.
     package func setCredential(
         _ name: String, _ credential: OutboxCredential, in namespace: String, condition: Condition? = nil,
         completion: @escaping Completion<Void>
@@ -229,6 +193,7 @@ extension OutboxService {
                 let exists = try hasCredential(name, namespace)
                 guard condition(exists) else { throw .conditionFailed }
             }
+            try checkOpen(namespace)
             let store = try store()
             try mapping { () throws(OutboxError) in
                 try store.setCredential(credential, namespace: namespace, name: name)
@@ -257,10 +222,7 @@ extension OutboxService {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return [] }
             return try mapping { () throws(OutboxError) in
-                try store.credentialNames(namespace: namespace).map { (name) throws(OutboxError) in
-                    let origins = try store.credential(namespace: namespace, name: name)?.origins ?? []
-                    return CredentialName(name, origins: origins)
-                }
+                try store.credentials(namespace: namespace).map { CredentialName($0.name, origins: $0.origins) }
             }
         }
     }

@@ -17,6 +17,7 @@ extension OutboxService {
         configuration.threads = 1
         // The machine has at most two requests for one origin.
         configuration.maxTransfersPerHost = 2
+        // As many as the machine has changes under way.
         configuration.maxTransfers = min(server.maxTransfers, 64)
         // Bodies of changes have at most a mebibyte, but a version that is read can be as long as an entry.
         configuration.totalTimeout = .seconds(600)
@@ -27,11 +28,15 @@ extension OutboxService {
 
     func send(_ order: SendOrder, _ store: OutboxStore, _ client: OriginClient) {
         guard let tools = tools.namespace(order.namespace) else { return sendRefused(order.flight) }
-        guard let method = HTTPRequest.Method(rawValue: order.method),
-            let secrets = secrets(order.credential, order.namespace, for: order.url, store)
-        else {
+        // The draft was checked, so the method is one of four.
+        guard let method = HTTPRequest.Method(rawValue: order.method) else { return sendRefused(order.flight) }
+        let secrets: [ChangeField]
+        switch self.secrets(order.credential, order.namespace, for: order.url, store) {
+        case .fields(let fields): secrets = fields
+        case .missing:
             metrics.sends(.refused).increment()
-            return report(.sendAnswered(order.flight, SendAnswer(status: 401)))
+            return report(.credentialMissing(order.flight))
+        case .unreadable: return report(.credentialUnreadable(order.flight))
         }
         var request = request(order.url, secrets, tools)
         request.method = method
@@ -157,8 +162,11 @@ extension OutboxService {
     func read(_ order: ReadOrder, ticket: UInt64, _ store: OutboxStore, _ client: OriginClient) {
         guard let tools = tools.namespace(order.namespace) else { return report(.originRefused(order.flight)) }
         let now = tools.clock.now()
-        guard let secrets = secrets(order.credential, order.namespace, for: order.url, store) else {
-            return report(.readAnswered(order.flight, ReadAnswer(withoutBody: 401, now: now)))
+        let secrets: [ChangeField]
+        switch self.secrets(order.credential, order.namespace, for: order.url, store) {
+        case .fields(let fields): secrets = fields
+        case .missing: return report(.credentialMissing(order.flight))
+        case .unreadable: return report(.credentialUnreadable(order.flight))
         }
         var request = request(order.url, secrets, tools)
         request.fields.append(contentsOf: Self.fields(order.fields))
@@ -245,19 +253,6 @@ extension OutboxService {
         request.addressPolicy = tools.options.addressPolicy
         request.fields.append(contentsOf: Self.fields(secrets))
         return request
-    }
-
-    /// The fields of a credential; `nil` when it does not exist, or is not for the origin. The request is then not
-    /// made, because an anonymous write could succeed where the author wants none.
-    private func secrets(
-        _ name: String?, _ namespace: String, for url: String, _ store: OutboxStore
-    ) -> [ChangeField]? {
-        guard let name else { return [] }
-        guard let url = try? CanonicalURL(url),
-            let credential = try? store.credential(namespace: namespace, name: name)
-        else { return nil }
-        let fields = credential.fields(for: ChangeTarget(url, key: "").origin)
-        return fields.isEmpty ? nil : fields
     }
 }
 

@@ -1,6 +1,35 @@
 import Outbox
+import Primitives
 
+/// The secret fields of credentials, which only requests get.
 extension OutboxService {
+    /// The fields that a request gets from a credential.
+    enum Secrets {
+        /// None for a change without a credential.
+        case fields([ChangeField])
+        /// There is no such credential, or it is not for the origin. The request is then not made, because an anonymous
+        /// write could succeed where the author wants none.
+        case missing
+        /// The database has failed.
+        case unreadable
+    }
+
+    func secrets(_ name: String?, _ namespace: String, for url: String, _ store: OutboxStore) -> Secrets {
+        guard let name else { return .fields([]) }
+        do {
+            guard let url = try? CanonicalURL(url),
+                let credential = try store.credential(namespace: namespace, name: name)
+            else { return .missing }
+            let fields = credential.fields(for: ChangeTarget(url, key: "").origin)
+            return fields.isEmpty ? .missing : .fields(fields)
+        } catch {
+            tools.logger.warning(
+                "a credential cannot be read",
+                metadata: ["namespace": "\(namespace)", "credential": "\(name)", "reason": "\(error)"])
+            return .unreadable
+        }
+    }
+
     /// Passes a stored credential to another part of the server, on `queue`; `nil` when there is none, or when the
     /// outbox cannot be read.
     func credential(

@@ -43,26 +43,40 @@ extension OutboxService {
             // A version that cannot be read counts as missing.
             let remote = (try? found.get()) ?? nil
             viewQueue.async { [self] in
-                if let held = pendingBodies.withLock({ $0.find(revision, over: remote) }) {
-                    return completion(.success(held))
-                }
-                let made = Result { () throws(OutboxFailure) in try body(wish, over: remote) }
+                let place = PendingBodies.Place(namespace: wish.namespace, key: wish.key, url: wish.url)
+                let held = pendingBodies.withLock { $0.find(place, over: remote) }
+                if let held, held.revision == revision { return completion(.success(held.body)) }
+                let start = held.flatMap { $0.revision.root == revision.root ? $0.body : nil }
+                let made = Result { () throws(OutboxFailure) in try body(wish, over: remote, extending: start) }
                 let isCurrent = pending.revision(of: wish.key, in: wish.namespace) == revision
                 guard isCurrent || triesLeft == 1 else { return make(wish, triesLeft: triesLeft - 1, completion) }
                 if isCurrent, case .success(let body?) = made {
-                    pendingBodies.withLock { $0.insert(body, for: revision) }
+                    pendingBodies.withLock { $0.insert(body, of: revision, at: place) }
                 }
                 completion(made)
             }
         }
     }
 
-    private func body(_ wish: PendingWish, over remote: StoredEntry?) throws(OutboxFailure) -> PendingBody? {
+    /// - Parameter start: a body with the first of the changes. A reader that comes after each new change must not merge
+    ///   all of them each time.
+    private func body(
+        _ wish: PendingWish, over remote: StoredEntry?, extending start: PendingBody?
+    ) throws(OutboxFailure) -> PendingBody? {
         try mapping { () throws(OutboxError) in
-            var composition = PendingBody.Composition(over: remote, limit: tools.limits.changeBytes)
-            for id in try wish.store.viewed(namespace: wish.namespace, key: wish.key) {
+            let limit = tools.limits.changeBytes
+            let ids = try wish.store.viewed(namespace: wish.namespace, key: wish.key)
+            let start = start.flatMap { ids.starts(with: $0.seen) ? $0 : nil }
+            var composition =
+                start.map { PendingBody.Composition(extending: $0, limit: limit) }
+                ?? PendingBody.Composition(over: remote, limit: limit)
+            for id in ids.dropFirst(start?.seen.count ?? 0) {
                 guard let change = try wish.store.change(id), !change.state.isEnded else { continue }
-                if wish.url == nil || change.draft.target.canonicalURL == wish.url { composition.apply(change) }
+                if wish.url == nil || change.draft.target.canonicalURL == wish.url {
+                    composition.apply(change)
+                } else {
+                    composition.skip(id)
+                }
             }
             return composition.finish()
         }
@@ -87,8 +101,11 @@ extension OutboxService {
     /// Shows readers the version in the cache without a change that has ended. A cancelled or expired change may have
     /// had its effect, so the version then has to be revalidated first.
     func dropFromView(_ summary: ChangeSummary) {
-        let drop: @Sendable () -> Void = { [tools] in
-            tools.pending.remove(summary.id, key: summary.target.key, in: summary.namespace)
+        let drop: @Sendable () -> Void = { [tools, pendingBodies] in
+            let (key, namespace) = (summary.target.key, summary.namespace)
+            tools.pending.remove(summary.id, key: key, in: namespace)
+            guard !tools.pending.contains(key, in: namespace) else { return }
+            pendingBodies.withLock { $0.remove(key, in: namespace) }
         }
         guard summary.state != .done, summary.mayBeApplied, let space = tools.namespace(summary.namespace) else {
             return drop()
@@ -119,35 +136,6 @@ private struct PendingWish: Sendable {
     let namespace: String
     let cache: DiskCache
     let store: OutboxStore
-}
-
-/// The last bodies with pending changes, because a reader that polls a body must not merge it each time.
-struct PendingBodies {
-    /// The most bytes of bodies, sixteen of the longest ones.
-    private static let byteLimit = 16 << 20
-    private static let countLimit = 256
-    private var bodies: [UInt64: PendingBody] = [:]
-    private var byteCount = 0
-
-    /// `nil` if the body was made over another version.
-    func find(_ revision: UInt64, over remote: StoredEntry?) -> PendingBody? {
-        guard let body = bodies[revision], body.remote?.entry.version == remote?.entry.version else { return nil }
-        return body
-    }
-
-    mutating func insert(_ body: PendingBody, for revision: UInt64) {
-        byteCount += body.ownBytes - (bodies.removeValue(forKey: revision)?.ownBytes ?? 0)
-        if byteCount > Self.byteLimit || bodies.count >= Self.countLimit {
-            bodies = [:]
-            byteCount = body.ownBytes
-        }
-        bodies[revision] = body
-    }
-}
-
-extension PendingBody {
-    /// The bytes that only this value holds.
-    fileprivate var ownBytes: Int { if case .own(let bytes, _) = content { bytes.count } else { 0 } }
 }
 
 extension ChangeSummary {

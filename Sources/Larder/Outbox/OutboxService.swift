@@ -1,9 +1,12 @@
 // Invariants of `OutboxService`, including its other files
 //
 // - The store, the machine and all other mutable state belong to `queue`. Answers of origins and calls of the API are
-//   passed to `queue`, which never waits for an origin or a caller.
-// - The actions of one event are performed before the next event is taken. The store answers at once, so a decision of
-//   a caller is durable or refused before `queue` takes another call.
+//   passed to `queue`, which never waits for an origin or a caller, and reads no body of the cache. Drafts, views and
+//   merges are made on other queues.
+// - The actions of one event are performed before the next event is taken. `queue` takes calls between events, so the
+//   store may be ahead of the machine, as if the store were slow.
+// - A caller's decision is answered when the machine publishes or refuses it, and not before. So an answer shows a
+//   durable state, also if a merge has to come first. A decision that is under way at `stop` fails.
 // - After `stop`, no event reaches the machine. A request under way leaves its change `sending`, and the next start
 //   finds out about its outcome.
 
@@ -66,28 +69,33 @@ package final class OutboxService: @unchecked Sendable {
     let tools: Tools
     package let metrics = OutboxMetrics()
     let queue = DispatchQueue(label: "larder.outbox")
+    /// Makes the drafts of changes, one after another. Long patches then delay only other new changes.
+    let drafts = DispatchQueue(label: "larder.outbox.drafts")
     /// Makes bodies with pending changes, which may take a while.
     let viewQueue = DispatchQueue(label: "larder.outbox.view")
+    /// Computes the merges of long bodies, which must not delay other lanes.
+    let merges = DispatchQueue(label: "larder.outbox.merges", qos: .utility, attributes: .concurrent)
     let pendingBodies = Locked(PendingBodies())
 
     // The state below is accessed only on `queue`.
     var phase = Phase.closed
     private var machine: OutboxMachine
     private var random: any RandomNumberGenerator & Sendable
-    private var events: [OutboxEvent] = []
-    private var isStepping = false
+    private var inputs: [Input] = []
+    /// Whether the machine takes `inputs` now, or after the calls that wait for `queue`.
+    private var isBusy = false
     /// The transfers under way. A redirect replaces the transfer of its flight.
     var transfers: [Flight: Transfer] = [:]
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
     var sealed: [String: Int] = [:]
-    /// The refusal of the decision that is being applied.
-    private var refusal: Refusal?
-    private let alarm: WallClockAlarm
+    /// The decisions that the machine has begun, by the first change of each.
+    var deciders: [Change.ID: Decider] = [:]
+    let alarm: WallClockAlarm
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
         self.random = random
-        machine = OutboxMachine(limits: tools.limits)
+        machine = OutboxMachine(limits: tools.limits, flightLimit: tools.origin.maxTransfers)
         alarm = WallClockAlarm(tools.clock, queue: queue)
         tools.pending.observe { [weak self] version in self?.noteStored(version) }
         if let directory = tools.directory, OutboxStore.exists(in: directory) { tools.pending.wait() }
@@ -115,14 +123,16 @@ package final class OutboxService: @unchecked Sendable {
             return phase
         }
         guard case .open(let store, let client) = open else { return }
+        queue.sync { failDecisions() }
         client.shutDown()
         queue.sync { store.close() }
     }
 
-    /// Removes old ended changes.
+    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once.
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
+            endRemovals(store)
             do {
                 try store.prune(now: tools.clock.now())
             } catch {
@@ -149,7 +159,9 @@ package final class OutboxService: @unchecked Sendable {
         let store: OutboxStore
         do {
             store = try OutboxStore(directory: directory, limits: tools.limits)
-            let (unended, pauses) = (try store.unended(), try store.pauses())
+            let removed = endRemovals(store)
+            let pauses = try store.pauses()
+            let unended = try store.unended().filter { !removed.contains($0.namespace) }
             phase = .open(store, OriginClient(configuration: tools.origin))
             show(unended)
             metrics.begin(with: unended)
@@ -168,104 +180,70 @@ package final class OutboxService: @unchecked Sendable {
         return try store()
     }
 
-    // MARK: - Events and actions, on `queue`
+    // MARK: - Events, on `queue`
 
-    func handle(_ event: OutboxEvent) {
-        events.append(event)
-        guard !isStepping else { return }
-        isStepping = true
-        defer { isStepping = false }
-        while !events.isEmpty {
-            guard case .open(let store, let client) = phase else { return events = [] }
-            let event = events.removeFirst()
-            if let flight = event.answered { transfers[flight] = nil }
-            let actions = machine.step(event, now: tools.clock.now(), random: &random)
+    private struct Input {
+        let event: OutboxEvent
+        /// The caller of a decision; `nil` for any other event.
+        let decider: Decider?
+    }
+
+    /// The most events until `queue` takes calls that wait. Each event writes to the disk at most once or twice, and
+    /// thousands of changes may expire at one date.
+    private static let eventsInRow = 16
+
+    func handle(_ event: OutboxEvent, for decider: Decider? = nil) {
+        inputs.append(Input(event: event, decider: decider))
+        guard !isBusy else { return }
+        isBusy = true
+        takeInputs()
+    }
+
+    private func takeInputs() {
+        for _ in 0..<Self.eventsInRow where !inputs.isEmpty {
+            guard case .open(let store, let client) = phase else {
+                failDecisions()
+                break
+            }
+            let input = inputs.removeFirst()
+            if let decider = input.decider, !begin(decider) { continue }
+            if let flight = input.event.answered { transfers[flight] = nil }
+            let actions = machine.step(input.event, now: tools.clock.now(), random: &random)
             tools.pending.ticket = machine.ticket
             for action in actions { perform(action, store, client) }
         }
-    }
-
-    /// Passes a caller's decision to the machine. Throws the machine's refusal; otherwise the decision is durable.
-    func decide(_ event: OutboxEvent) throws(OutboxFailure) {
-        refusal = nil
-        handle(event)
-        if let refusal { throw .refused(refusal) }
-    }
-
-    private func perform(_ action: OutboxAction, _ store: OutboxStore, _ client: OriginClient) {
-        switch action {
-        case .load(let id):
-            do {
-                events.append(.loaded(id, try store.change(id)))
-            } catch {
-                warn("a change cannot be read", id, error)
-                events.append(.loadFailed(id))
-            }
-        case .commit(let changes):
-            let ids = changes.map(\.id)
-            do {
-                try store.update(changes, now: tools.clock.now())
-                for change in changes { touch(change.draft.target.key, in: change.draft.namespace) }
-                events.append(.committed(ids))
-            } catch {
-                warn("a change cannot be stored", ids.first ?? 0, error)
-                events.append(.commitFailed(ids))
-            }
-        case .read(let order): read(order, ticket: machine.ticket, store, client)
-        case .send(let order): send(order, store, client)
-        case .merge(let order):
-            // A merge of long bodies must not delay other lanes.
-            DispatchQueue.global(qos: .utility).async { [self] in
-                let result = order.merged()
-                report(.merged(order.flight, result))
-            }
-        case .wake(let date): alarm.set(date) { [weak self] in self?.handle(.timer) }
-        case .publish(let summary): publish(summary)
-        case .removeVersion(let order): removeVersion(order)
-        case .dropFromView(let summary): dropFromView(summary)
-        case .noteRewrite(let note):
-            do {
-                try store.note(note)
-                touch(note.key, in: note.namespace)
-            } catch {
-                warn("a rewritten base cannot be stored", note.after, error)
-            }
-        case .notePause(let pause):
-            do {
-                try store.note(pause)
-            } catch {
-                tools.logger.warning(
-                    "the pause of an origin cannot be stored",
-                    metadata: ["origin": "\(pause.origin)", "reason": "\(error)"])
-            }
-        case .refuse(_, let reason): refusal = reason
+        guard !inputs.isEmpty else {
+            isBusy = false
+            return
         }
+        queue.async { [self] in takeInputs() }
     }
+
+    /// Tells the machine that the store has removed the changes of a namespace. Events that it has not taken may be
+    /// about them, and must cause no further request.
+    func handleDiscard(of namespace: String) {
+        inputs.removeAll { input in
+            if case .accepted(let summary) = input.event { summary.namespace == namespace } else { false }
+        }
+        inputs.insert(Input(event: .discarded(namespace: namespace), decider: nil), at: 0)
+        guard !isBusy else { return }
+        isBusy = true
+        takeInputs()
+    }
+
+    /// Answers the callers of all decisions that can have no effect any more.
+    private func failDecisions() {
+        let waiting = inputs.compactMap(\.decider) + deciders.values
+        (inputs, deciders) = ([], [:])
+        for decider in waiting { decider.completion(.failure(.stopping)) }
+    }
+
+    /// The confirmations so far.
+    var ticket: UInt64 { machine.ticket }
 
     /// Passes an event from another thread to the machine.
     func report(_ event: OutboxEvent) {
         queue.async { [self] in handle(event) }
-    }
-
-    private func warn(_ message: Logger.Message, _ id: Change.ID, _ error: OutboxError) {
-        tools.logger.warning(message, metadata: ["change": .number(id), "reason": "\(error)"])
-    }
-
-    private func publish(_ summary: ChangeSummary) {
-        metrics.note(summary)
-        if summary.state.stopsLane || summary.state == .expired {
-            tools.logger.notice(
-                "a change waits for a decision, or has expired",
-                metadata: [
-                    "change": .number(summary.id), "namespace": "\(summary.namespace)",
-                    "state": "\(summary.state.rawValue)", "problem": "\(summary.problem?.kind.rawValue ?? "-")",
-                ])
-        }
-        guard tools.events.isWanted else { return }
-        tools.events.publish([
-            Event(
-                kind: .outboxChanged, time: tools.clock.now(), namespace: summary.namespace, subject: .change(summary))
-        ])
     }
 }
 
@@ -274,7 +252,8 @@ extension OutboxEvent {
     fileprivate var answered: Flight? {
         switch self {
         case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
-            .sendFailed(let flight, _), .originRefused(let flight):
+            .sendFailed(let flight, _), .originRefused(let flight), .credentialMissing(let flight),
+            .credentialUnreadable(let flight):
             flight
         case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
             .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:

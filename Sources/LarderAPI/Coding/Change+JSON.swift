@@ -92,6 +92,15 @@ extension Problem {
         }
     }
 
+    /// The problem of a call with a failure in its last part.
+    ///
+    /// - Parameter words: the outcome of the parts before.
+    init(_ failure: OutboxFailure, after words: String) {
+        self.init(failure)
+        let reason = if case .outbox(.state(let error)) = failure { "\(error)" } else { "\(failure)" }
+        detail = "\(words): \(reason)"
+    }
+
     private init(_ refusal: OutboxRefusal) {
         switch refusal {
         case .busy, .confirmed, .ended, .notHeld: self.init(409, refusal.reason)
@@ -106,7 +115,8 @@ extension Problem {
         case .invalid(let fault): self.init(422, error.reason, pointer: fault.pointer)
         case .changeTooLarge(let limit):
             self.init(413, error.reason, extensions: [.init("limit", .number(limit))])
-        case .tooManyChanges, .tooManyBytes, .state(.noSpace): self.init(507, error.reason)
+        case .tooManyChanges, .tooManyBytes, .tooManyEdits, .tooManyCredentials, .state(.noSpace):
+            self.init(507, error.reason)
         case .keyReused: self.init(422, error.reason, pointer: "/idempotencyKey")
         case .noChange: self = .notFound(error.reason)
         case .noCredential: self.init(422, error.reason, pointer: "/credential")

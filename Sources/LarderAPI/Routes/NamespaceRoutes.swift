@@ -74,18 +74,25 @@ struct NamespaceRoutes: Sendable {
                     }
                 }
                 Self.note(.begunAnew(entries: entries), call)
-                outbox.discard(name) { _ in
+                outbox.discard(name) { result in
                     end()
-                    call.changed("outbox discarded")
-                    call.respond(.json(namespace.json))
+                    let words = "the namespace has its new version, but still the changes and credentials of its outbox"
+                    call.take(result, { Problem($0, after: words) }) {
+                        call.changed("outbox discarded")
+                        call.respond(.json(namespace.json))
+                    }
                 }
             }
         }
+        guard let held = namespaces.find(name) else {
+            return outbox.prepare(name) { result in
+                let words = "the namespace was not created, because an earlier one has left changes and credentials"
+                call.take(result, { Problem($0, after: words) }) { put(false, {}) }
+            }
+        }
         // Only another version removes entries.
-        guard case .some(let version) = change.version, let held = namespaces.find(name),
-            held.settings.version != version
-        else { return put(false, {}) }
-        try withoutChanges(of: name, head, call, put)
+        guard case .some(let version) = change.version, held.settings.version != version else { return put(false, {}) }
+        try withoutChanges(of: name, for: .newVersion, head, call, put)
     }
 
     private static func note(_ outcome: NamespaceTable.Outcome, _ call: Call) {
@@ -98,13 +105,14 @@ struct NamespaceRoutes: Sendable {
     }
 
     /// Calls `then` when a namespace has no unsent changes, or when the request discards them; otherwise answers 409.
-    /// The outbox accepts no change of the namespace until `end` is called.
+    /// The outbox accepts no change of the namespace until `end` is called. `discards` tells whether the request wants
+    /// the changes and credentials removed, which also holds if all changes have been sent.
     private func withoutChanges(
-        of name: String, _ head: Endpoint.Head, _ call: Call,
+        of name: String, for sealing: OutboxService.Sealing, _ head: Endpoint.Head, _ call: Call,
         _ then: @escaping @Sendable (_ discards: Bool, _ end: @escaping @Sendable () -> Void) -> Void
     ) throws(Problem) {
         let discards = try Self.discardsChanges(head)
-        outbox.seal(name, discarding: discards) { [outbox] result in
+        outbox.seal(name, for: sealing, discarding: discards) { [outbox] result in
             call.take(result, Problem.init) { count in
                 guard count == 0 || discards else {
                     return call.respond(
@@ -113,7 +121,7 @@ struct NamespaceRoutes: Sendable {
                             "the namespace has \(count) changes that have not been sent; wait for them, or discard them "
                                 + "with outbox=discard", pointer: "/outbox"))
                 }
-                then(count > 0) { outbox.unseal(name) }
+                then(discards) { outbox.unseal(name) }
             }
         }
     }
@@ -129,7 +137,7 @@ struct NamespaceRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let name = try Self.name(head)
         let (authority, condition) = (head.visitor.authority, condition(head))
-        try withoutChanges(of: name, head, call) { [namespaces, outbox, subscriptions] discards, end in
+        try withoutChanges(of: name, for: .removal, head, call) { [namespaces, outbox, subscriptions] discards, end in
             namespaces.remove(name, by: authority, condition: condition) { result in
                 guard case .success(let entries) = result else {
                     end()
@@ -137,10 +145,15 @@ struct NamespaceRoutes: Sendable {
                 }
                 call.changed("namespace removed", count: Int(entries))
                 // A later namespace with the name must not get the ended changes and the credentials.
-                outbox.discard(name) { _ in
+                outbox.discard(name) { result in
                     end()
-                    if discards { call.changed("outbox discarded") }
-                    subscriptions.discard(name) { call.respond(.removed(1)) }
+                    if discards, case .success = result { call.changed("outbox discarded") }
+                    subscriptions.discard(name) {
+                        let words =
+                            "the namespace was removed, but not yet the changes and credentials of its outbox, which "
+                            + "Larder removes before the name is used again"
+                        call.take(result, { Problem($0, after: words) }) { call.respond(.removed(1)) }
+                    }
                 }
             }
         }

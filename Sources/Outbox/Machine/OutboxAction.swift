@@ -136,6 +136,7 @@ package enum OutboxAction: Hashable, Sendable {
     /// Store the pause of the origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only
     /// leads to requests before its end.
     case notePause(HostPause)
-    /// Tell the caller that a decision has no effect. A decision without this action is durable when it is published.
+    /// Tell the caller that the decision, which the first of its changes names, has no effect. Every other decision is
+    /// durable when this change is next published.
     case refuse(Change.ID, Refusal)
 }

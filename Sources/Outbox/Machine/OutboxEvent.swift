@@ -30,7 +30,8 @@ package enum SendFailure: Hashable, Sendable {
 /// A caller's choice for a change that is held.
 package enum Resolution: Hashable, Sendable {
     /// The change is sent over the version that the caller has seen in the conflict. Of JSON, only the values win that
-    /// both sides have changed, and the other edits of both are kept. Another body replaces that version.
+    /// both sides have changed, and the other edits of both are kept. Another body replaces that version, as does a
+    /// change with ``ConflictPolicy/hold`` if the body of the version was not kept.
     case ours
     /// The change ends as `cancelled`.
     case theirs
@@ -61,6 +62,10 @@ package enum OutboxEvent: Hashable, Sendable {
     case sendFailed(Flight, SendFailure)
     /// The policy of permitted origins, or of the credential, refused the request before it was sent.
     case originRefused(Flight)
+    /// The credential of the change is missing, or is not for the origin, so no request was made.
+    case credentialMissing(Flight)
+    /// The credential of the change cannot be read now, so no request was made.
+    case credentialUnreadable(Flight)
     /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
     case versionRemoved(Flight)
     /// The cache has stored the answer to any GET of the resource as the remote version.

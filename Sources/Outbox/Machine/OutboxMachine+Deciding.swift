@@ -197,11 +197,20 @@ extension OutboxMachine {
             guard body.count <= limits.changeBytes else { return .bodyTooLarge }
             change.draft.ours = body
         }
+        var unreadTheirs: BodyDigest?
         switch change.problem?.kind {
         // The origin gives no version that a precondition could name, so the decision is to send without one.
         case .validatorRefused, .unreadable: change.draft.base = .blind
         case .clash:
-            if let theirs = change.theirs { change.draft.base = .version(theirs) }
+            guard let theirs = change.theirs else { break }
+            if case .ours = resolution, theirs.body == nil, change.draft.base.version?.body != nil,
+                change.draft.onConflict != .hold
+            {
+                // The next look reads the version again, and merges it as a rewritten base, so that ours wins.
+                unreadTheirs = theirs.digest
+            } else {
+                change.draft.base = .version(theirs)
+            }
         case .deleted:
             switch change.draft.edit {
             case .replace, .mergePatch, .jsonPatch: change.draft.base = .absent
@@ -212,7 +221,7 @@ extension OutboxMachine {
         }
         // A patch gives ours only on the earlier base.
         if change.draft.edit.patch != nil { change.draft.becomeWhole() }
-        change.rewrittenBase = nil
+        change.rewrittenBase = unreadTheirs
         // A decision accepts a second effect. No GET can tell whether a change without a precondition had a first one.
         change.skipsLook = change.draft.base == .blind
         change.theirs = nil
@@ -264,26 +273,5 @@ extension OutboxMachine {
     private mutating func rearm(_ id: Change.ID) {
         guard let key = laneOf[id], let lane = lanes[key], lane.head?.id == id, case .idle = lane.phase else { return }
         arm(key)
-    }
-
-    /// Begins the end of the changes that are due to expire. A head that is under way checks its date before it sends,
-    /// and so does a change that may have been applied: its next attempt looks, and then ends it as done or expired.
-    mutating func expireDue(_ turn: inout Turn) {
-        while let item = expiries.first {
-            guard let key = laneOf[item.element] else {
-                expiries.removeFirst()
-                continue
-            }
-            guard item.due <= turn.now else { return }
-            expiries.removeFirst()
-            guard let lane = lanes[key], let slot = lane.queue.first(where: { $0.id == item.element }) else { continue }
-            if lane.head?.id == slot.id { guard case .idle = lane.phase else { continue } }
-            // A held change waits for its decision, which then finds the date.
-            guard slot.summary.state == .pending || slot.summary.state == .blocked, deciding[slot.id] == nil else {
-                continue
-            }
-            if slot.looksBeforeExpiry { continue }
-            decide(.expire, [slot.id], &turn)
-        }
     }
 }

@@ -37,7 +37,9 @@ extension OutboxMachine {
         // The outcome is unknown from now on, also while the origin wants no requests, so that callers can decide. The
         // change had a place at the host in the last process.
         let origin = summary.target.origin
-        if summary.state == .sending, lanes[key]!.head?.id == summary.id, hosts[origin]!.hasPlace {
+        if summary.state == .sending, lanes[key]!.head?.id == summary.id, hosts[origin]!.hasPlace,
+            flightCount < flightLimit
+        {
             start(key, origin, &turn)
         }
     }
@@ -76,15 +78,6 @@ extension OutboxMachine {
         hosts[origin]!.waiting = waiting
     }
 
-    /// Puts a change into the queue of expiries.
-    mutating func noteExpiry(_ id: Change.ID, _ date: Timestamp) {
-        expiries.insert(id, due: date, number: id)
-        guard expiries.isSparse(laneOf.count) else { return }
-        let known = laneOf
-        var kept: [Change.ID: Set<Timestamp>] = [:]
-        expiries.compact { known[$0.element] != nil && kept[$0.element, default: []].insert($0.due).inserted }
-    }
-
     private func isStartable(_ slot: Lane.Slot) -> Bool {
         deciding[slot.id] == nil && !slot.summary.state.stopsLane
     }
@@ -109,11 +102,21 @@ extension OutboxMachine {
         return lanes[item.element]?.head.map { item.due - now > $0.pause } ?? false
     }
 
+    /// Starts the heads that are due, as far as there are places. Origins take turns, because the places may not suffice
+    /// for all of them.
     mutating func startDue(_ turn: inout Turn) {
-        for origin in origins {
+        var places = flightLimit - flightCount
+        for step in origins.indices {
+            let number = (nextOrigin + step) % origins.count
+            let origin = origins[number]
             while let item = hosts[origin]?.waiting.first {
                 if isCurrent(item) {
                     guard hosts[origin]!.canStart(turn.now), isDue(item, turn.now) else { break }
+                    guard places > 0 else {
+                        nextOrigin = number
+                        return
+                    }
+                    places -= 1
                     start(item.element, origin, &turn)
                 }
                 hosts[origin]!.waiting.removeFirst()
@@ -132,7 +135,9 @@ extension OutboxMachine {
 
     /// The date of the next start or expiry that no other event causes.
     func nextDate(_ now: Timestamp) -> Timestamp? {
-        var dates = expiries.first.map { [$0.due] } ?? []
+        // The end of a flight, or of an expiry, is an event.
+        var dates = canExpire ? expiries.first.map { [$0.due] } ?? [] : []
+        guard flightCount < flightLimit else { return dates.min() }
         for host in hosts.values {
             guard let item = host.waiting.first else { continue }
             if let date = host.notBefore {
@@ -190,7 +195,7 @@ extension OutboxMachine {
     }
 
     /// Forgets all changes of a namespace. The answers to their flights have no effect.
-    mutating func discard(_ namespace: String) {
+    mutating func discard(_ namespace: String, _ turn: inout Turn) {
         for (key, lane) in lanes where key.namespace == namespace {
             if let head = lane.head {
                 if case .idle = lane.phase {} else { hosts[head.summary.target.origin]?.flights -= 1 }
@@ -198,7 +203,7 @@ extension OutboxMachine {
             for slot in lane.queue {
                 laneOf[slot.id] = nil
                 hosts[slot.summary.target.origin]?.changes -= 1
-                if let leader = deciding[slot.id] { drop(decision: leader) }
+                if let leader = deciding[slot.id] { refuse(leader, .ended, &turn) }
             }
             confirmed.remove(key)
             lanes[key] = nil

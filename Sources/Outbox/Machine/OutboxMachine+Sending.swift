@@ -140,41 +140,7 @@ extension OutboxMachine {
         retryLater(key, change, change.problem, retryAfter, &turn)
     }
 
-    // MARK: - Credentials and redirects
-
-    mutating func block(_ key: LaneKey, _ change: Change, _ status: Int, _ turn: inout Turn) {
-        let problem = ChangeProblem(.credential, status: status)
-        guard lanes[key]!.hasNewCredential else { return hold(key, change, .blocked, problem, &turn) }
-        var change = change
-        change.problem = problem
-        unblock(key, change, &turn)
-    }
-
-    /// Lets a head try again with a credential that is newer than its request.
-    mutating func unblock(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
-        var change = change
-        change.state = .pending
-        change.nextAttempt = nil
-        commit(key, change, then: .rest, &turn)
-    }
-
-    /// The store has set the blocked changes of the credential to `pending` in the transaction that stored it.
-    mutating func credentialChanged(_ namespace: String, _ name: String, _ turn: inout Turn) {
-        for (key, lane) in lanes where key.namespace == namespace {
-            for (place, slot) in lane.queue.enumerated() where slot.summary.credential == name {
-                if slot.summary.state == .blocked {
-                    lanes[key]!.queue[place].summary.state = .pending
-                    lanes[key]!.queue[place].due = turn.now
-                }
-            }
-            guard let head = lane.head, head.summary.credential == name else { continue }
-            guard case .idle = lane.phase else {
-                lanes[key]!.hasNewCredential = true
-                continue
-            }
-            if head.summary.state == .blocked { arm(key) }
-        }
-    }
+    // MARK: - Redirects
 
     /// The URL to which a 307 or 308 leads; `nil` for another origin, a missing address, and too many hops. A 307 or
     /// 308 keeps method and content (RFC 9110 §15.4.8).

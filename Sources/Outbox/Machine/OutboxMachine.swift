@@ -3,7 +3,7 @@ import Primitives
 /// The state machine that sends the changes of all lanes.
 ///
 /// The machine has no lock, no clock and no I/O: an event goes in, and the actions that follow come out. Bodies are in
-/// memory only while their change is under way.
+/// memory only while their change is under way, or while a decision about it is.
 ///
 ///     var machine = OutboxMachine()
 ///     let start = OutboxEvent.restarted(try store.unended(), pauses: try store.pauses())
@@ -12,7 +12,8 @@ import Primitives
 ///     }
 ///
 /// Invariants:
-/// - A lane has at most one change under way, which is its first; an origin has at most two.
+/// - A lane has at most one change under way, which is its first; an origin has at most two, and all origins together
+///   have at most `flightLimit`. At most 16 changes expire at a time. So bodies of few changes are in memory.
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
 /// - Only durable states are published.
 /// - A change leaves its lane only in an ended state.
@@ -38,12 +39,16 @@ package struct OutboxMachine: Sendable {
     /// As ``patience``, for a change that others wait for: about ten reads.
     static let patienceOfLane: Duration = .seconds(600)
 
-    var limits: OutboxLimits
+    let limits: OutboxLimits
+    /// The most changes under way, over all origins.
+    let flightLimit: Int
     var lanes: [LaneKey: Lane] = [:]
     var laneOf: [Change.ID: LaneKey] = [:]
     var hosts: [String: HostState] = [:]
     /// The keys of `hosts` in a fixed order, so that a simulation with a seed repeats itself.
     var origins: [String] = []
+    /// The place in `origins` of the first one that may start a change.
+    var nextOrigin = 0
     var expiries = DueQueue<Change.ID>()
     /// The decisions that are being applied, by the first of their changes.
     var decisions: [Change.ID: Decision] = [:]
@@ -59,8 +64,10 @@ package struct OutboxMachine: Sendable {
     /// clock may go back.
     package internal(set) var ticket: UInt64 = 0
 
-    package init(limits: OutboxLimits = OutboxLimits()) {
+    /// - Parameter flightLimit: as many as the client makes at a time. A change has at most one request.
+    package init(limits: OutboxLimits = OutboxLimits(), flightLimit: Int = 64) {
         self.limits = limits
+        self.flightLimit = max(flightLimit, 1)
     }
 
     package mutating func step(
@@ -101,6 +108,8 @@ package struct OutboxMachine: Sendable {
         case .sendAnswered(let flight, let answer): sendAnswered(flight, answer, &turn)
         case .sendFailed(let flight, let failure): sendFailed(flight, failure, &turn)
         case .originRefused(let flight): originRefused(flight, &turn)
+        case .credentialMissing(let flight): credentialMissing(flight, &turn)
+        case .credentialUnreadable(let flight): credentialUnreadable(flight, &turn)
         case .versionRemoved(let flight): versionRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
             stored(namespace, key, ticket, etag, digest, &turn)
@@ -109,7 +118,7 @@ package struct OutboxMachine: Sendable {
         case .retry(let id): decide(.retry, [id], &turn)
         case .resolve(let id, let resolution): decide(.resolve(resolution), [id], &turn)
         case .squash(let ids): decide(.squash, ids, &turn)
-        case .discarded(let namespace): discard(namespace)
+        case .discarded(let namespace): discard(namespace, &turn)
         }
         expireDue(&turn)
         startDue(&turn)
@@ -125,7 +134,7 @@ package struct OutboxMachine: Sendable {
         return turn.actions
     }
 
-    /// The number of requests under way, over all origins.
+    /// The number of changes under way, over all origins.
     package var flightCount: Int { hosts.values.reduce(0) { $0 + $1.flights } }
 
     /// The lane with the head that makes this flight. `nil` for a flight that was given up.

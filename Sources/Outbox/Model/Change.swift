@@ -27,7 +27,8 @@ package struct Change: Hashable, Sendable, Identifiable {
     /// Whether the last request had no precondition, because the origin has no sound validator, or by the author's
     /// wish. Its effect may then have replaced a version that no GET has seen.
     package var isUnguarded = false
-    /// The digest under which the origin keeps the base, if the origin rewrote the body of the preceding change.
+    /// The digest under which the origin keeps the base, if the origin rewrote the body of the preceding change. Also
+    /// that of a version without its body over which a decision lets ours win.
     package var rewrittenBase: BodyDigest?
 
     package init(id: ID, draft: ChangeDraft, created: Timestamp) {

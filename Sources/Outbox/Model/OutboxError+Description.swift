@@ -10,6 +10,10 @@ extension OutboxError: CustomStringConvertible {
             "the namespace \(namespace) has \(limit) changes that have not ended, the limit; wait or cancel some"
         case .tooManyBytes(let namespace, let limit):
             "the changes of the namespace \(namespace) would take more than \(limit) bytes; wait or cancel some"
+        case .tooManyCredentials(let namespace, let limit):
+            "the namespace \(namespace) has \(limit) credentials, the limit; remove one first"
+        case .tooManyEdits(let url, let limit):
+            "\(url) has \(limit) changes that have not ended, the limit; squash or cancel some, or wait"
         case .keyReused(let id):
             "the idempotency key belongs to change \(id), which has another payload; use a new key for another change"
         case .noChange(let id): "there is no change \(id); it never existed, or it ended and was removed"

@@ -6,6 +6,9 @@ package enum OutboxError: Error, Hashable, Sendable {
     case changeTooLarge(limit: Int)
     case tooManyChanges(namespace: String, limit: Int)
     case tooManyBytes(namespace: String, limit: Int64)
+    case tooManyCredentials(namespace: String, limit: Int)
+    /// The resource has too many edits that have not ended.
+    case tooManyEdits(url: String, limit: Int)
     /// The caller used the key for another payload. `change` is the id of that change.
     case keyReused(change: Change.ID)
     case noChange(Change.ID)

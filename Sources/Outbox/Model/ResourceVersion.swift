@@ -1,6 +1,7 @@
 /// One version of a resource: the body, and the validator under which the origin knows it.
 package struct ResourceVersion: Hashable, Sendable {
-    /// `nil`: the body was longer than ``OutboxLimits/changeBytes``, so only its digest is known.
+    /// `nil`: the body was longer than ``OutboxLimits/changeBytes``, or the namespace had no room for it, so only its
+    /// digest is known.
     package var body: [UInt8]?
     package var digest: BodyDigest
     /// `nil`: the origin has no sound strong validator for the version.

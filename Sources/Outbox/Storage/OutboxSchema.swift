@@ -8,6 +8,7 @@ import StateDatabase
 /// | `bodies` | a body of a change: `base`, `ours`, `patch` or `theirs` |
 /// | `credentials` | a named set of secret fields |
 /// | `pauses` | the time in which an origin wants no requests |
+/// | `removals` | a namespace that is being removed, or that was removed without its changes and credentials |
 ///
 /// Bodies have a table of their own, because SQLite writes a whole row when a column changes, and a change takes about
 /// four states. States and policies are words, so that a person can read the file with any SQLite tool. Rows reference
@@ -20,7 +21,7 @@ enum OutboxSchema {
         file: "outbox.sqlite",
         // "LdOx".
         application: 0x4C64_4F78,
-        migrations: [first, second, third, fourth])
+        migrations: [first, second, third, fourth, fifth])
 
     private static let first = """
         CREATE TABLE changes (
@@ -88,5 +89,9 @@ enum OutboxSchema {
 
     private static let fourth = """
         ALTER TABLE changes ADD COLUMN baseType TEXT;
+        """
+
+    private static let fifth = """
+        CREATE TABLE removals (namespace TEXT PRIMARY KEY);
         """
 }

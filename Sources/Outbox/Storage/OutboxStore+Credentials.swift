@@ -7,12 +7,18 @@ extension OutboxStore {
     /// that a kill leaves none of them blocked. The machine learns of it by
     /// ``OutboxEvent/credentialChanged(namespace:name:)``.
     ///
-    /// - Throws: ``OutboxError/invalid(_:)`` for a malformed field.
+    /// - Throws: ``OutboxError/invalid(_:)`` for a malformed field, and
+    ///   ``OutboxError/tooManyCredentials(namespace:limit:)`` for a new one.
     package func setCredential(
         _ credential: Credential, namespace: String, name: String
     ) throws(OutboxError) {
         for field in credential.fields where !field.isWellFormed { throw .invalid(.malformedField(field.name)) }
-        try write { db in
+        try write { [limits] db in
+            let others = "SELECT COUNT(*) FROM credentials WHERE namespace = ? AND name != ?"
+            let count = try Int.fetchOne(db, sql: others, arguments: [namespace, name]) ?? 0
+            guard count < limits.credentialsPerNamespace else {
+                throw OutboxError.tooManyCredentials(namespace: namespace, limit: limits.credentialsPerNamespace)
+            }
             let origins = JSON.array(credential.origins.sorted().map(JSON.string)).text
             try db.execute(
                 sql: "INSERT OR REPLACE INTO credentials VALUES (?, ?, ?, ?)",
@@ -31,18 +37,23 @@ extension OutboxStore {
         try read { db in
             let sql = "SELECT origins, fields FROM credentials WHERE namespace = ? AND name = ?"
             return try Row.fetchOne(db, sql: sql, arguments: [namespace, name]).map { row in
-                let origins = try JSON(parsing: row["origins"] as String).arrayValue?.compactMap(\.stringValue) ?? []
-                return Credential(origins: Set(origins), fields: try ChangeRow.fields(row["fields"]))
+                Credential(origins: try Self.origins(row["origins"]), fields: try ChangeRow.fields(row["fields"]))
             }
         }
     }
 
-    /// The names without any value, for callers.
-    package func credentialNames(namespace: String) throws(OutboxError) -> [String] {
+    /// The names and origins, for callers; sorted by name.
+    package func credentials(namespace: String) throws(OutboxError) -> [(name: String, origins: Set<String>)] {
         try read { db in
-            let sql = "SELECT name FROM credentials WHERE namespace = ? ORDER BY name"
-            return try String.fetchAll(db, sql: sql, arguments: [namespace])
+            let sql = "SELECT name, origins FROM credentials WHERE namespace = ? ORDER BY name"
+            return try Row.fetchAll(db, sql: sql, arguments: [namespace]).map { row in
+                (row["name"], try Self.origins(row["origins"]))
+            }
         }
+    }
+
+    private static func origins(_ text: String) throws -> Set<String> {
+        Set(try JSON(parsing: text).arrayValue?.compactMap(\.stringValue) ?? [])
     }
 
     /// - Throws: ``OutboxError/noCredential(_:)``

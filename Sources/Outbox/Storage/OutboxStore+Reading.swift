@@ -119,31 +119,4 @@ extension OutboxStore {
             return totals
         }
     }
-
-    /// Removes ended changes beyond the limits, and ended pauses. Returns the number of the changes.
-    @discardableResult
-    package func prune(now: Timestamp) throws(OutboxError) -> Int {
-        try write { [limits] db in
-            try db.execute(sql: "DELETE FROM pauses WHERE ends <= ?", arguments: [now.milliseconds])
-            var old: [Int64] = []
-            let namespaces = "SELECT DISTINCT namespace FROM changes WHERE ended IS NOT NULL"
-            for namespace in try String.fetchAll(db, sql: namespaces) {
-                var (count, bytes) = (0, Int64(0))
-                let sql = """
-                    SELECT id, byteCount, ended FROM changes WHERE namespace = ? AND ended IS NOT NULL
-                    ORDER BY ended DESC, id DESC
-                    """
-                for row in try Row.fetchAll(db, sql: sql, arguments: [namespace]) {
-                    count += 1
-                    bytes += row[1] as Int64
-                    let age = now - Timestamp(milliseconds: row[2])
-                    if count > limits.endedChanges || bytes > limits.endedBytes || age > limits.endedAge {
-                        old.append(row[0])
-                    }
-                }
-            }
-            for id in old { try db.execute(sql: "DELETE FROM changes WHERE id = ?", arguments: [id]) }
-            return old.count
-        }
-    }
 }

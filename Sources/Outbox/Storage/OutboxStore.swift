@@ -67,8 +67,8 @@ package final class OutboxStore: Sendable {
     /// Keeps a new change. It is durable when the call returns; after an error, no part of it is kept.
     ///
     /// - Throws: the errors of ``ChangeDraft/check(_:)``, ``OutboxError/keyReused(change:)``,
-    ///   ``OutboxError/tooManyChanges(namespace:limit:)``, ``OutboxError/tooManyBytes(namespace:limit:)`` and
-    ///   ``StateError/noSpace``.
+    ///   ``OutboxError/tooManyChanges(namespace:limit:)``, ``OutboxError/tooManyBytes(namespace:limit:)``,
+    ///   ``OutboxError/tooManyEdits(url:limit:)`` and ``StateError/noSpace``.
     @discardableResult
     package func insert(_ draft: ChangeDraft, now: Timestamp) throws(OutboxError) -> Insertion {
         try draft.check(limits)
@@ -76,48 +76,15 @@ package final class OutboxStore: Sendable {
             if let earlier = try Self.change(db, draft.caller, draft.callerKey) {
                 return Insertion(change: earlier, isNew: false)
             }
-            let use = try Self.use(db, draft.namespace)
-            guard use.count < limits.changesPerNamespace else {
-                throw OutboxError.tooManyChanges(namespace: draft.namespace, limit: limits.changesPerNamespace)
-            }
-            guard use.bytes + Int64(draft.byteCount) <= limits.bytesPerNamespace else {
-                throw OutboxError.tooManyBytes(namespace: draft.namespace, limit: limits.bytesPerNamespace)
-            }
+            try Self.makeRoom(for: draft, db, limits, now)
             let columns = ChangeRow.columns(of: Change(id: 0, draft: draft, created: now))
             let names = columns.map(\.name).joined(separator: ", ")
             let marks = columns.map { _ in "?" }.joined(separator: ", ")
             let statement = try db.cachedStatement(sql: "INSERT INTO changes (\(names)) VALUES (\(marks))")
             try statement.execute(arguments: StatementArguments(columns.map(\.value)))
             let change = Change(id: db.lastInsertedRowID, draft: draft, created: now)
-            try Self.writeBodies(db, change, except: [:])
+            try Self.writeBodies(db, change, except: nil)
             return Insertion(change: change, isNew: true)
-        }
-    }
-
-    /// Writes the present state of changes in one transaction.
-    ///
-    /// - Parameter now: the date of the end of changes that have ended.
-    /// - Throws: ``OutboxError/noChange(_:)`` when a row is gone; then no row is written.
-    package func update(_ changes: [Change], now: Timestamp) throws(OutboxError) {
-        try write { db in
-            for change in changes {
-                let digests = "SELECT baseDigest, oursDigest, theirsDigest, edit FROM changes WHERE id = ?"
-                guard let before = try Row.fetchOne(db, sql: digests, arguments: [change.id]) else {
-                    throw OutboxError.noChange(change.id)
-                }
-                var columns = ChangeRow.columns(of: change)
-                columns.append(("rewrittenBase", change.rewrittenBase.map { Data($0.bytes) }))
-                let sets = columns.map { "\($0.name) = ?" }.joined(separator: ", ")
-                let sql = "UPDATE changes SET \(sets), ended = coalesce(ended, ?) WHERE id = ?"
-                let statement = try db.cachedStatement(sql: sql)
-                let ended = change.state.isEnded ? now.milliseconds : nil
-                try statement.execute(arguments: StatementArguments(columns.map(\.value) + [ended, change.id]))
-                let same = ["base", "ours", "theirs"].map { role in
-                    let after = columns.first { $0.name == role + "Digest" }?.value as? Data
-                    return (role, after != nil && before[role + "Digest"] as Data? == after)
-                }
-                try Self.writeBodies(db, change, except: Dictionary(uniqueKeysWithValues: same))
-            }
         }
     }
 
@@ -135,14 +102,6 @@ package final class OutboxStore: Sendable {
         }
     }
 
-    /// Removes all changes and credentials of a namespace, sent or not.
-    package func discard(namespace: String) throws(OutboxError) {
-        try write { db in
-            try db.execute(sql: "DELETE FROM changes WHERE namespace = ?", arguments: [namespace])
-            try db.execute(sql: "DELETE FROM credentials WHERE namespace = ?", arguments: [namespace])
-        }
-    }
-
     static func change(_ db: Database, _ caller: String, _ key: CallerKey?) throws -> Change? {
         guard let key else { return nil }
         let sql = "SELECT * FROM changes WHERE caller = ? AND callerKey = ?"
@@ -152,24 +111,13 @@ package final class OutboxStore: Sendable {
         return change
     }
 
-    /// The changes of a namespace that have not ended.
-    private static func use(_ db: Database, _ namespace: String) throws -> (count: Int, bytes: Int64) {
-        let ended = ChangeState.allCases.filter(\.isEnded).map { "'\($0.rawValue)'" }.joined(separator: ", ")
-        let sql = """
-            SELECT COUNT(*), coalesce(sum(byteCount), 0) FROM changes WHERE namespace = ? AND state NOT IN (\(ended))
-            """
-        let row = try Row.fetchOne(db, sql: sql, arguments: [namespace])!
-        return (row[0], row[1])
-    }
-
-    /// Writes the bodies of a change; `except` names the bodies that are the same as before.
-    private static func writeBodies(_ db: Database, _ change: Change, except: [String: Bool]) throws {
+    /// Writes the bodies of a change; `except` names the bodies that are the same as before. `nil`: there are none yet.
+    static func writeBodies(_ db: Database, _ change: Change, except kept: Set<String>?) throws {
         let bodies = ChangeRow.bodies(of: change)
         for role in ["base", "ours", "patch", "theirs"] {
             if let body = bodies[role] {
                 // A patch never changes: a decision removes it at most.
-                let isKept = role == "patch" ? !except.isEmpty : except[role] == true
-                if isKept { continue }
+                if let kept, role == "patch" || kept.contains(role) { continue }
                 let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO bodies VALUES (?, ?, ?)")
                 try statement.execute(arguments: [change.id, role, Data(body)])
             } else {

@@ -178,6 +178,22 @@ struct OutboxRouteTests {
         }
     }
 
+    @Test("A namespace with 256 credentials gets 507 for one more, and lists the others with their origins")
+    func credentialLimit() async throws {
+        try await TestServer.with { (server) async throws in
+            let text = #"{"origins": ["https://example.com"], "headers": {"Cookie": "a"}}"#
+            for number in 0..<256 {
+                let reply = try await server.client.request(
+                    "PUT", "/credentials/key-\(number)", fields: Self.json, text: text)
+                #expect(reply.status == 200)
+            }
+            let refused = try await server.client.request("PUT", "/credentials/more", fields: Self.json, text: text)
+            #expect(refused.status == 507, "\(refused.text)")
+            let list = try await server.get("/credentials").member("credentials")?.arrayValue ?? []
+            #expect(list.count == 256 && list.allSatisfy { $0["origins"] == ["https://example.com"] })
+        }
+    }
+
     @Test("The outbox needs the scope send")
     func scope() async throws {
         let tokens = try TestTokens([

@@ -150,6 +150,16 @@ struct JSONPatchErrorTests {
         #expect(try appending.applied(to: document, limits: limits).arrayValue?.count == 2000)
     }
 
+    @Test("By default, a patch of 10 kB cannot shift the elements of a large array for half a second")
+    func defaultSteps() throws {
+        let document = JSON.array(Array(repeating: 0, count: 100_000))
+        let patch = JSONPatch(Array(repeating: .add(["0"], 1), count: 400))
+        let error = try #require(throws: JSONPatch.Failure.self) { try patch.applied(to: document) }
+        #expect(error.operation ?? 0 > 300)
+        let short = JSONPatch(Array(repeating: .add(["0"], 1), count: 300))
+        #expect(try short.applied(to: document).arrayValue?.count == 100_300)
+    }
+
     @Test("Comparisons of long numbers with another spelling end at the limit of steps")
     func numbers() throws {
         var limits = JSONPatch.Limits()

@@ -68,7 +68,12 @@ struct OutboxRaceTests {
         try await TestOutbox.withOne { outbox in
             let document = try TestDocument(#"{"a":1}"#)
             let service = outbox.service
-            #expect(try await result { service.seal("default", discarding: false, completion: $0) } == 0)
+            func seal(discarding: Bool) async throws -> Int {
+                try await result {
+                    service.seal("default", for: .newVersion, discarding: discarding, completion: $0)
+                }
+            }
+            #expect(try await seal(discarding: false) == 0)
             do {
                 _ = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
                 Issue.record("a refusal")
@@ -78,9 +83,9 @@ struct OutboxRaceTests {
             service.unseal("default")
             document.change { $0.faults = Array(repeating: .answer(429), count: 1000) }
             _ = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
-            #expect(try await result { service.seal("default", discarding: false, completion: $0) } == 1)
+            #expect(try await seal(discarding: false) == 1)
             _ = try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
-            #expect(try await result { service.seal("default", discarding: true, completion: $0) } == 2)
+            #expect(try await seal(discarding: true) == 2)
             await #expect(throws: OutboxFailure.self) {
                 _ = try await outbox.put(#"{"a":4}"#, to: document, seen: #"{"a":1}"#)
             }

@@ -170,6 +170,58 @@ struct OutboxServiceTests {
         }
     }
 
+    @Test("The draft of a change, with its patch, does not delay other calls")
+    func drafts() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            var request = ChangeRequest(
+                url: try CanonicalURL(document.url), content: .jsonPatch([["op": "add", "path": "/b", "value": 2]]))
+            request.base = .seen(Array(#"{"a":1}"#.utf8), etag: nil)
+            let patch = request
+            let service = outbox.service
+            let order = Recorder<String>()
+            let change: OutboxService.Acceptance = try await result { completion in
+                // Both wait for the queue, in this order.
+                service.queue.sync {
+                    service.accept(patch, in: "default", by: "ada") { result in
+                        order.append("change")
+                        completion(result)
+                    }
+                    service.totals(of: "default") { _ in order.append("totals") }
+                }
+            }
+            #expect(order.elements == ["totals", "change"])
+            #expect(change.change.draft.ours == Array(#"{"a":1,"b":2}"#.utf8))
+        }
+    }
+
+    @Test("A call is answered while many changes expire at one date, and not behind all of them")
+    func expiries() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let gate = Gate("the first request")
+            defer { gate.open() }
+            document.change { $0.faults = [.hang(gate)] }
+            _ = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            var request = try TestOutbox.request(#"{"a":3}"#, to: document, seen: #"{"a":2}"#)
+            request.expires = outbox.clock.now() + .seconds(60)
+            var last: Change?
+            for _ in 0..<100 { last = try await outbox.accept(request) }
+            let change = try #require(last)
+            outbox.clock.advance(by: .seconds(60))
+            let service = outbox.service
+            let found: Change = try await result { completion in
+                // Both wait for the queue, in this order.
+                service.queue.sync {
+                    service.clockChanged()
+                    service.find(change.id, in: "default", completion: completion)
+                }
+            }
+            #expect(found.state == .pending)
+            _ = try await outbox.wait(for: .expired, of: change)
+        }
+    }
+
     @Test("Neighbours in a lane become one change, and listeners learn each state")
     func squash() async throws {
         try await TestOutbox.withOne { outbox in

@@ -74,6 +74,78 @@ struct PendingViewTests {
         }
     }
 
+    @Test("A new change extends the body with the changes before, which are not read and merged again")
+    func extended() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = Array(repeating: .answer(429), count: 1000) }
+            _ = try await outbox.put(#"{"a":1,"b":2}"#, to: document, seen: #"{"a":1}"#)
+            _ = try await outbox.put(#"{"a":1,"c":3}"#, to: document, seen: #"{"a":1}"#)
+            #expect(try text(try await outbox.pendingBody(of: document)) == #"{"a":1,"b":2,"c":3}"#)
+            // A body that is made of all changes has no bodies of these.
+            try outbox.execute("DELETE FROM bodies WHERE role = 'ours'")
+            let tags = [try await outbox.pendingBody(of: document)?.etag.text]
+            _ = try await outbox.put(#"{"a":1,"d":4}"#, to: document, seen: #"{"a":1}"#)
+            let body = try #require(try await outbox.pendingBody(of: document))
+            #expect(try text(body) == #"{"a":1,"b":2,"c":3,"d":4}"#)
+            #expect(body.count == 3 && !tags.contains(body.etag.text))
+            #expect(outbox.service.pendingBodies.withLock { ($0.count, $0.byteCount) } == (1, 25))
+        }
+    }
+
+    @Test("A state of a change that alters no body leaves the body as it is, and an end makes it anew")
+    func states() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let gate = Gate("the first request")
+            defer { gate.open() }
+            document.change { $0.faults = [.hang(gate)] }
+            let first = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            let second = try await outbox.put(#"{"a":2,"b":3}"#, to: document, seen: #"{"a":2}"#)
+            let key = try key(document)
+            _ = try await outbox.wait(for: .sending, of: first)
+            let before = outbox.pending.revision(of: key, in: "default")
+            try await outbox.decide(.retry, second)
+            #expect(outbox.pending.revision(of: key, in: "default") == before)
+            #expect(try text(try await outbox.pendingBody(of: document)) == #"{"a":2,"b":3}"#)
+            try await outbox.decide(.cancel, second)
+            #expect(try text(try await outbox.pendingBody(of: document)) == #"{"a":2}"#)
+        }
+    }
+
+    @Test("The bodies of a key leave the memory with its changes")
+    func forgotten() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = [.answer(429)] }
+            let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            #expect(try text(try await outbox.pendingBody(of: document)) == #"{"a":2}"#)
+            _ = try await outbox.wait(for: .done, of: change, turning: true)
+            try await poll("the end of the view") { outbox.service.pendingBodies.withLock { $0.count == 0 } }
+            #expect(outbox.service.pendingBodies.withLock { $0.byteCount } == 0)
+        }
+    }
+
+    @Test("A resource has a limit of edits that have not ended, and a POST does not count")
+    func limit() async throws {
+        var limits = OutboxLimits()
+        limits.editsPerResource = 2
+        try await TestOutbox.withOne(limits: limits) { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = Array(repeating: .answer(429), count: 1000) }
+            for _ in 0..<2 { _ = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#) }
+            do {
+                _ = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+                Issue.record("a refusal")
+            } catch let error as OutboxFailure {
+                guard case .outbox(.tooManyEdits(document.url, 2)) = error else { throw error }
+            }
+            var post = ChangeRequest(url: try CanonicalURL(document.url), content: .body([0x31], type: nil))
+            post.method = "POST"
+            _ = try await outbox.accept(post)
+        }
+    }
+
     @Test("After a restart, every key counts as pending until the outbox has been read")
     func waiting() throws {
         let pending = PendingKeys()
@@ -89,90 +161,5 @@ struct PendingViewTests {
         #expect(pending.revision(of: "k", in: "n") != revision)
         pending.remove(2, key: "k", in: "n")
         #expect(!pending.contains("k", in: "n"))
-    }
-}
-
-@Suite("The composition of bodies with pending changes")
-struct PendingCompositionTests {
-    private func change(_ id: Int64, _ edit: Edit, _ ours: String?, on base: Base) throws -> Change {
-        let url = try CanonicalURL("https://origin.example/1")
-        let method = edit == .delete ? "DELETE" : edit == .post ? "POST" : "PUT"
-        let draft = ChangeDraft(
-            namespace: "n", caller: "c", target: ChangeTarget(url, key: "k"), method: method, edit: edit,
-            ours: ours.map { Array($0.utf8) }, base: base)
-        return Change(id: id, draft: draft, created: Timestamp(milliseconds: 0))
-    }
-
-    private func seen(_ body: String) -> Base {
-        .version(ResourceVersion(body: Array(body.utf8), validator: nil))
-    }
-
-    private func body(_ changes: [Change]) -> PendingBody? {
-        var composition = PendingBody.Composition(over: nil, limit: 1000)
-        for change in changes { composition.apply(change) }
-        return composition.finish()
-    }
-
-    private func text(_ changes: [Change]) -> String? {
-        guard case .own(let bytes, _) = body(changes)?.content else { return nil }
-        return bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    }
-
-    @Test("A change on the body of the change before replaces it, and any other change is merged")
-    func order() throws {
-        let first = try change(1, .replace, #"{"a":1}"#, on: .absent)
-        let second = try change(2, .replace, #"{"a":1,"b":2}"#, on: seen(#"{"a":1}"#))
-        let rival = try change(3, .replace, #"{"a":1,"c":3}"#, on: seen(#"{"a":1}"#))
-        #expect(text([first, second]) == #"{"a":1,"b":2}"#)
-        #expect(text([first, second, rival]) == #"{"a":1,"b":2,"c":3}"#)
-    }
-
-    @Test("Where two changes clash, the body has the later one, unless its author prefers the other")
-    func clash() throws {
-        let first = try change(1, .replace, #"{"a":1}"#, on: .absent)
-        var second = try change(2, .replace, #"{"a":2}"#, on: seen(#"{"a":0}"#))
-        #expect(text([first, second]) == #"{"a":2}"#)
-        second.draft.onConflict = .theirs
-        #expect(text([first, second]) == #"{"a":1}"#)
-        #expect(text([first, try change(3, .replace, "no JSON", on: seen("x"))]) == "no JSON")
-        // Only the clashing value is that of the later change.
-        let third = try change(3, .replace, #"{"a":3,"b":0}"#, on: seen(#"{"a":0,"b":0}"#))
-        #expect(text([try change(1, .replace, #"{"a":1,"b":1}"#, on: .absent), third]) == #"{"a":3,"b":1}"#)
-    }
-
-    @Test("A change on a body that the origin has rewritten keeps the rewritten members, except with the policy hold")
-    func rewritten() throws {
-        let rewritten = #"{"a":1,"revision":8}"#
-        let first = try change(1, .replace, rewritten, on: .absent)
-        var second = try change(2, .replace, #"{"a":2,"revision":1}"#, on: seen(#"{"a":1,"revision":1}"#))
-        second.rewrittenBase = BodyDigest(of: Array(rewritten.utf8))
-        #expect(text([first, second]) == #"{"a":2,"revision":8}"#)
-        second.draft.onConflict = .hold
-        #expect(text([first, second]) == #"{"a":2,"revision":1}"#)
-    }
-
-    @Test("A blind change replaces every body, and a DELETE leaves none")
-    func replaced() throws {
-        let first = try change(1, .replace, "one", on: .absent)
-        let blind = try change(2, .replace, "two", on: .blind)
-        let delete = try change(3, .delete, nil, on: seen("two"))
-        #expect(text([first, blind]) == "two")
-        guard case .absent = body([first, blind, delete])?.content else {
-            Issue.record("no resource")
-            return
-        }
-        #expect(text([first, blind, delete, try change(4, .replace, "four", on: .absent)]) == "four")
-    }
-
-    @Test("Each set of changes has its own tag, also for equal bodies; a POST has no part in it")
-    func tags() throws {
-        let first = try change(1, .replace, "one", on: .absent)
-        let second = try change(2, .replace, "one", on: seen("one"))
-        let post = try change(3, .post, "x", on: .blind)
-        let tags = [body([first]), body([first, second])].map { $0?.etag.text }
-        #expect(Set(tags).count == 2)
-        #expect(body([first, post])?.etag.text == tags[0])
-        #expect(body([first, post])?.count == 1)
-        #expect(body([post]) == nil)
     }
 }

@@ -1,14 +1,24 @@
 import DiskCache
+import GRDB
 import Logging
 import Origin
-import Outbox
 import Primitives
+import StateDatabase
 import TestSupport
 
 @testable import Larder
+@testable import Outbox
 
 /// An outbox with a cache, a state directory and a clock of its own. The only namespace is `default`.
 final class TestOutbox: Sendable {
+    /// The names of the namespaces that exist.
+    final class Names: Sendable {
+        private let value = Locked<Set<String>>(["default"])
+        func set(_ names: Set<String>) { value.withLock { $0 = names } }
+        func contains(_ name: String) -> Bool { value.withLock { $0.contains(name) } }
+    }
+
+    let names = Names()
     let temporary: TemporaryDirectory
     let cache: DiskCache
     let client: OriginClient
@@ -17,19 +27,23 @@ final class TestOutbox: Sendable {
     let log = LogRecorder()
     let sink = TestSink()
     let pending = PendingKeys()
+    private let limits: OutboxLimits
     private let hub: EventHub
     private let current: Locked<OutboxService>
 
     var service: OutboxService { current.withLock(\.self) }
     var directory: String { temporary.path("state") }
 
-    static func withOne(_ body: (TestOutbox) async throws -> Void) async throws {
-        let outbox = try TestOutbox()
+    static func withOne(
+        limits: OutboxLimits = OutboxLimits(), _ body: (TestOutbox) async throws -> Void
+    ) async throws {
+        let outbox = try TestOutbox(limits)
         defer { outbox.close() }
         try await body(outbox)
     }
 
-    private init() throws {
+    private init(_ limits: OutboxLimits) throws {
+        self.limits = limits
         temporary = try TemporaryDirectory("larder-outbox")
         cache = try DiskCache(
             in: try CacheDirectory(path: temporary.path("cache")), configuration: CacheConfiguration(), clock: clock)
@@ -42,19 +56,19 @@ final class TestOutbox: Sendable {
         let tools = FetchTools(
             cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: options)
         current = Locked(
-            Self.makeService(temporary.path("state"), configuration, clock, hub, log, tools, pending))
+            Self.makeService(temporary.path("state"), configuration, clock, hub, log, limits, tools, pending, names))
         service.start()
     }
 
     private static func makeService(
         _ directory: String, _ configuration: OriginConfiguration, _ clock: ManualClock, _ hub: EventHub,
-        _ log: LogRecorder, _ tools: FetchTools, _ pending: PendingKeys
+        _ log: LogRecorder, _ limits: OutboxLimits, _ tools: FetchTools, _ pending: PendingKeys, _ names: Names
     ) -> OutboxService {
         OutboxService(
             OutboxService.Tools(
                 directory: directory, origin: OutboxService.clientConfiguration(configuration), entryLimit: 1 << 22,
-                clock: clock, events: hub, logger: Logger(label: "test", factory: { _ in log.handler }),
-                pending: pending, namespace: { $0 == "default" ? tools : nil }),
+                clock: clock, events: hub, logger: Logger(label: "test", factory: { _ in log.handler }), limits: limits,
+                pending: pending, namespace: { names.contains($0) ? tools : nil }),
             random: SplitMix64(seed: 7))
     }
 
@@ -63,7 +77,7 @@ final class TestOutbox: Sendable {
         service.stop()
         let tools = FetchTools(
             cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: options)
-        let next = Self.makeService(directory, client.configuration, clock, hub, log, tools, pending)
+        let next = Self.makeService(directory, client.configuration, clock, hub, log, limits, tools, pending, names)
         current.withLock { $0 = next }
         next.start()
     }
@@ -73,6 +87,15 @@ final class TestOutbox: Sendable {
         hub.stop()
         client.shutDown()
         cache.close()
+    }
+
+    /// Runs SQL in the outbox's database, for example to damage it.
+    func execute(_ sql: String) throws {
+        let service = service
+        try service.queue.sync {
+            guard case .open(let store, _) = service.phase else { throw NeverReached(description: "no database") }
+            try store.database.write { try $0.execute(sql: sql) }
+        }
     }
 
     /// Records the events from now on.

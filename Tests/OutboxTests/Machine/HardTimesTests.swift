@@ -218,6 +218,19 @@ struct HardTimesTests {
         #expect(shell.machine.hosts.isEmpty && shell.machine.origins.isEmpty)
     }
 
+    @Test("A decision that is under way when its namespace is discarded is refused, so that its caller gets an answer")
+    func discardedDecision() throws {
+        shell.accept(try .put("a=2", on: "a=1"))
+        let ids = try ["a=3", "a=4"].map { shell.accept(try .put($0, on: "a=2")) }
+        shell.isStoreSlow = true
+        shell.step(.squash(ids))
+        #expect(!shell.storeOrders.isEmpty && shell.refusals.isEmpty)
+        shell.step(.discarded(namespace: "n"))
+        #expect(shell.refusals == [.ended])
+        shell.drainStore()
+        #expect(shell.refusals.count == 1 && shell.machine.lanes.isEmpty && shell.machine.decisions.isEmpty)
+    }
+
     @Test("Squash sends the base and the last body, and the lane keeps its order")
     func squash() throws {
         let first = shell.accept(try .put("a=0", on: nil, at: "https://origin.example/a").with { $0.lane = "l" })
@@ -251,6 +264,24 @@ struct HardTimesTests {
                 .hold: .conflict, .merge: .conflict, .theirs: .cancelled, .ours: .sending,
             ]
             #expect(clashing.state(other) == expected[policy])
+        }
+    }
+
+    @Test("Resolve with ours, but the store had no room for theirs: the next look merges it, and a newer one may clash")
+    func resolveWithoutTheirs() throws {
+        for (body, tag, state) in [("a=9&b=5", "\"2\"", ChangeState.sending), ("a=8&b=5", "\"3\"", .conflict)] {
+            let shell = Shell()
+            shell.dropsTheirs = true
+            let id = shell.accept(try .put("a=2&b=1", on: "a=1&b=1"))
+            try shell.answer(412)
+            shell.read(200, "a=9&b=5", etag: "\"2\"")
+            #expect(shell.state(id) == .conflict && shell.rows[id]!.theirs?.body == nil)
+            shell.step(.resolve(id, .ours))
+            shell.read(200, body, etag: tag)
+            #expect(shell.state(id) == state)
+            guard state == .sending else { continue }
+            #expect(shell.sends.map(\.content) == [.body(Array("a=2&b=5".utf8))])
+            #expect(shell.sends.map(\.guarding) == [.ifMatch(Validator(strong: tag)!)])
         }
     }
 

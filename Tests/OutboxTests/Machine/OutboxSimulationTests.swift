@@ -16,7 +16,8 @@ struct OutboxSimulationTests {
     }
 
     private func check(_ seeds: Range<UInt64>) {
-        var (accepted, effects, merges, conflicts, lost, kills, refused, removals) = (0, 0, 0, 0, 0, 0, 0, 0)
+        var (accepted, effects, merges, conflicts, victories) = (0, 0, 0, 0, 0)
+        var (lost, kills, refused, unread, removals) = (0, 0, 0, 0, 0)
         for seed in seeds {
             let simulation = OutboxSimulation(seed: seed)
             simulation.run(steps: 600)
@@ -25,15 +26,17 @@ struct OutboxSimulationTests {
             effects += simulation.effects
             merges += simulation.merges
             conflicts += simulation.conflicts
+            victories += simulation.victories
             lost += simulation.lostAnswers
             kills += simulation.kills
             refused += simulation.refusedCredentials
+            unread += simulation.unreadCredentials
             removals += simulation.removals
         }
         print("\(accepted) changes, \(effects) effects, \(merges) merges, \(conflicts) conflicts")
         print("\(lost) lost answers, \(kills) kills, \(refused) refused credentials, \(removals) removed versions")
         // The histories reach the cases that they are made for.
         #expect(accepted > 1000 && effects > 500 && merges > 50 && conflicts > 50 && lost > 30 && kills > 20)
-        #expect(refused > 40 && removals > 20)
+        #expect(refused > 40 && unread > 10 && removals > 20 && victories > 10)
     }
 }

@@ -68,16 +68,7 @@ struct ExistingOutboxTests {
         try queue.close()
     }
 
-    /// The format of this build.
-    private func presentFormat() throws -> Format {
-        let other = try TemporaryDirectory()
-        let queue = try DatabaseQueue(path: other.path("outbox.sqlite"))
-        try queue.writeWithoutTransaction { try $0.execute(sql: Self.tables + Self.newer) }
-        try queue.close()
-        return try Format(other.path("outbox.sqlite"))
-    }
-
-    @Test("A file of format 3 opens with its changes, credentials and pauses, and gets the present format")
+    @Test("A file of an earlier build opens with its changes, credentials and pauses, and gets the present format")
     func opens() throws {
         try writeFile()
         let store = try OutboxStore(directory: folder.path)
@@ -93,16 +84,33 @@ struct ExistingOutboxTests {
         let start = Timestamp(seconds: 1_800_000_000)
         #expect(
             try store.pauses() == [HostPause(origin: "https://o.example", start: start, end: start + .seconds(60))])
+        #expect(try store.removals().isEmpty)
         store.close()
-        #expect(try Format(path) == presentFormat())
+        let migrated = try Format(path)
+        let other = try TemporaryDirectory()
+        try OutboxStore(directory: other.path).close()
+        #expect(try Format(other.path("outbox.sqlite")) == migrated)
         #expect(TemporaryDirectory.mode(of: path) == 0o600)
     }
 
     @Test("A new file has the present format")
     func new() throws {
         try OutboxStore(directory: folder.path).close()
-        #expect(try Format(path) == presentFormat())
+        let new = try Format(path)
+        try FileManager.default.removeItem(atPath: path)
+        let queue = try DatabaseQueue(path: path)
+        try queue.writeWithoutTransaction { try $0.execute(sql: Self.tables + Self.laterTables) }
+        try queue.close()
+        #expect(try Format(path) == new)
     }
+
+    /// Format 5 after format 3.
+    private static let laterTables = """
+
+        ALTER TABLE changes ADD COLUMN baseType TEXT;
+        CREATE TABLE removals (namespace TEXT PRIMARY KEY);
+        PRAGMA user_version = 5;
+        """
 
     private static let tables = """
         CREATE TABLE changes (
@@ -130,11 +138,5 @@ struct ExistingOutboxTests {
         CREATE TABLE pauses (origin TEXT PRIMARY KEY, began INTEGER NOT NULL, ends INTEGER NOT NULL);
         ALTER TABLE changes ADD COLUMN skipsLook INTEGER NOT NULL DEFAULT 0;
         PRAGMA application_id = 1281642360; PRAGMA user_version = 3;
-        """
-
-    /// The statements from format 3 to the present one.
-    private static let newer = """
-        ALTER TABLE changes ADD COLUMN baseType TEXT;
-        PRAGMA user_version = 4;
         """
 }

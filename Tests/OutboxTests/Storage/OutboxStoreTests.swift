@@ -255,6 +255,27 @@ struct OutboxStoreTests {
         #expect(try store.change(first.id)?.state == .pending)
     }
 
+    @Test("An update tells which changes give readers another body: those with another edit or base, and ended ones")
+    func touched() throws {
+        let store = try open()
+        var change = try store.insert(.put("a=2", on: "a=1"), now: now).change
+        change.state = .sending
+        change.attempts = 1
+        #expect(try store.update([change], now: now).isEmpty)
+        change.state = .conflict
+        change.theirs = ResourceVersion(body: [7], validator: nil)
+        #expect(try store.update([change], now: now).isEmpty)
+        change.draft.base = .version(change.theirs!)
+        #expect(try store.update([change], now: now) == [change.id])
+        change.draft.ours = [8]
+        #expect(try store.update([change], now: now) == [change.id])
+        change.rewrittenBase = BodyDigest(of: [9])
+        #expect(try store.update([change], now: now) == [change.id])
+        #expect(try store.update([change], now: now).isEmpty)
+        change.state = .done
+        #expect(try store.update([change], now: now) == [change.id])
+    }
+
     @Test("A rewritten base reaches only later changes that were made on the sent body")
     func rewriteNote() throws {
         let store = try open()
@@ -281,13 +302,29 @@ struct OutboxStoreTests {
         #expect(try store.change(change.id)?.state == .pending)
         #expect(try store.credential(namespace: "n", name: "work") == credential)
         #expect(try store.credential(namespace: "m", name: "work") == nil)
-        #expect(try store.credentialNames(namespace: "n") == ["other", "work"])
+        let list = try store.credentials(namespace: "n")
+        #expect(list.map(\.name) == ["other", "work"] && list.allSatisfy { $0.origins == credential.origins })
         #expect(credential.fields(for: "https://evil.example").isEmpty)
         var dumped = ""
         dump(credential, to: &dumped)
         for text in ["\(credential)", String(reflecting: credential), dumped] { #expect(!text.contains("s3cret")) }
         try store.removeCredential(namespace: "n", name: "work")
         #expect(throws: OutboxError.noCredential("work")) { try store.removeCredential(namespace: "n", name: "work") }
+    }
+
+    @Test("A namespace has a limit of credentials, and one that exists can always be replaced")
+    func credentialLimit() throws {
+        let store = try open { $0.credentialsPerNamespace = 2 }
+        let credential = Credential(origins: ["https://origin.example"], fields: [ChangeField("Cookie", "a")])
+        for name in ["a", "b", "b"] { try store.setCredential(credential, namespace: "n", name: name) }
+        #expect(throws: OutboxError.tooManyCredentials(namespace: "n", limit: 2)) {
+            try store.setCredential(credential, namespace: "n", name: "c")
+        }
+        #expect(try store.credentials(namespace: "n").map(\.name) == ["a", "b"])
+        try store.setCredential(credential, namespace: "m", name: "c")
+        try store.removeCredential(namespace: "n", name: "a")
+        try store.setCredential(credential, namespace: "n", name: "c")
+        #expect(try store.credentials(namespace: "n").map(\.name) == ["b", "c"])
     }
 
     @Test("A namespace's removal takes its changes and credentials, and no others")
@@ -297,7 +334,20 @@ struct OutboxStoreTests {
         try store.insert(.put("a=2", on: nil).with { $0.namespace = "m" }, now: now)
         try store.setCredential(Credential(origins: [], fields: []), namespace: "n", name: "work")
         try store.discard(namespace: "n")
-        #expect(try store.unended().map(\.namespace) == ["m"] && store.credentialNames(namespace: "n").isEmpty)
+        #expect(try store.unended().map(\.namespace) == ["m"] && store.credentials(namespace: "n").isEmpty)
+    }
+
+    @Test("A removal is noted until the namespace is discarded, or the removal does not happen")
+    func removals() throws {
+        var store = try open()
+        for namespace in ["n", "m", "n"] { try store.noteRemoval(of: namespace) }
+        store.close()
+        store = try open()
+        #expect(try store.removals() == ["n", "m"])
+        try store.forgetRemoval(of: "m")
+        #expect(try store.removals() == ["n"])
+        try store.discard(namespace: "n")
+        #expect(try store.removals().isEmpty)
     }
 
     @Test("A closed store throws")

@@ -35,7 +35,7 @@ struct PauseStoreTests {
         try queue.writeWithoutTransaction {
             try $0.execute(
                 sql: """
-                    DROP TABLE pauses; ALTER TABLE changes DROP COLUMN skipsLook;
+                    DROP TABLE pauses; DROP TABLE removals; ALTER TABLE changes DROP COLUMN skipsLook;
                     ALTER TABLE changes DROP COLUMN baseType; PRAGMA user_version = 1
                     """)
         }

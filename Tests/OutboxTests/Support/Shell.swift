@@ -6,7 +6,8 @@ import TestSupport
 /// A shell of the machine without a network: rows in a dictionary, which survive ``kill()``, and requests that wait
 /// until the test answers them.
 final class Shell {
-    var machine = OutboxMachine()
+    var machine: OutboxMachine
+    private let flightLimit: Int
     var rows: [Change.ID: Change] = [:]
     var now = Timestamp(seconds: 1_800_000_000)
     var random: SplitMix64
@@ -22,6 +23,8 @@ final class Shell {
     var wake: Timestamp?
     /// Whether the store fails.
     var isDiskFull = false
+    /// Whether the store has no room for the bodies of the origin's versions.
+    var dropsTheirs = false
     /// Whether the store works only in ``serveStore(obeys:)``, so that other events come in between.
     var isStoreSlow = false
     /// The orders to the store that it has not begun.
@@ -38,7 +41,11 @@ final class Shell {
     var stateWhenSent: [ChangeState] = []
     private var nextID: Change.ID = 1
 
-    init(seed: UInt64 = 1) { random = SplitMix64(seed: seed) }
+    init(seed: UInt64 = 1, flightLimit: Int = 64) {
+        self.flightLimit = flightLimit
+        machine = OutboxMachine(flightLimit: flightLimit)
+        random = SplitMix64(seed: seed)
+    }
 
     @discardableResult
     func accept(_ draft: ChangeDraft) -> Change.ID {
@@ -78,7 +85,10 @@ final class Shell {
         case .load(let id): return .loaded(id, rows[id])
         case .commit(let changes):
             if isDiskFull { return .commitFailed(changes.map(\.id)) }
-            for change in changes { rows[change.id] = change }
+            for change in changes {
+                rows[change.id] = change
+                if dropsTheirs { rows[change.id]!.theirs?.body = nil }
+            }
             return .committed(changes.map(\.id))
         default: return nil
         }
@@ -132,7 +142,7 @@ final class Shell {
 
     /// Ends the process without notice, and starts the next one.
     func kill() {
-        machine = OutboxMachine()
+        machine = OutboxMachine(flightLimit: flightLimit)
         reads = []
         sends = []
         storeOrders = []

@@ -27,10 +27,17 @@ package struct PendingBody: Sendable {
     package let etag: EntityTag
     /// The version in the cache; `nil`: there is none.
     package let remote: StoredEntry?
+    /// The media type, also of an absent body, for later changes without a type of their own.
+    fileprivate let type: String?
+    /// The changes with an effect on the body.
+    fileprivate let ids: [Change.ID]
+    /// All changes up to the last one that was looked at, in their order.
+    let seen: [Change.ID]
 }
 
 extension PendingBody {
-    /// Applies changes one after another, so that only one of them is in memory.
+    /// Applies changes one after another, so that only one of them is in memory. A body is never longer than a limit,
+    /// except that of the cache: a change replaces a body that is too long to be merged, or would become so.
     struct Composition {
         private enum State {
             case remote(CachedVersion)
@@ -39,11 +46,12 @@ extension PendingBody {
         }
 
         private let remote: StoredEntry?
-        /// The longest body that is merged.
+        /// The longest body that is merged, or results from a merge, in bytes.
         private let limit: Int
         private var state: State
         private var type: String?
         private var ids: [Change.ID] = []
+        private var seen: [Change.ID] = []
 
         init(over remote: StoredEntry?, limit: Int) {
             self.remote = remote
@@ -52,8 +60,25 @@ extension PendingBody {
             type = remote?.entry.contentType
         }
 
+        /// Continues with later changes.
+        init(extending body: PendingBody, limit: Int) {
+            remote = body.remote
+            self.limit = limit
+            state =
+                switch body.content {
+                case .remote(let stored): .remote(CachedVersion(entry: stored.entry, body: stored.body))
+                case .own(let bytes, _): .own(bytes.withUnsafeBytes(Array.init))
+                case .absent: .absent
+                }
+            (type, ids, seen) = (body.type, body.ids, body.seen)
+        }
+
+        /// Leaves out a change of another resource.
+        mutating func skip(_ id: Change.ID) { seen.append(id) }
+
         /// A POST has no effect on the body of its URL. May wait for the disk.
         mutating func apply(_ change: Change) {
+            seen.append(change.id)
             switch change.draft.edit {
             case .post: return
             case .delete: state = .absent
@@ -67,7 +92,9 @@ extension PendingBody {
             switch state {
             case .absent: return replace(by: ours, of: change)
             case .own(let body):
-                if change.isMade(on: BodyDigest(of: body)) { return replace(by: ours, of: change) }
+                guard body.count <= limit, !change.isMade(on: BodyDigest(of: body)) else {
+                    return replace(by: ours, of: change)
+                }
                 theirs = body
             case .remote(let version):
                 guard let digest = BodyDigest(bytes: version.entry.digest), !change.isMade(on: digest),
@@ -83,7 +110,7 @@ extension PendingBody {
             switch BodyMerge(base: base, ours: ours, theirs: theirs, prefersOurs: prefersOurs) {
             case .theirs: break
             case .ours: replace(by: ours, of: change)
-            case .merged(let body): replace(by: body, of: change)
+            case .merged(let body): replace(by: body.count <= limit ? body : ours, of: change)
             case .clash, .conflict: if prefersOurs { replace(by: ours, of: change) }
             }
         }
@@ -107,7 +134,8 @@ extension PendingBody {
             hash.update(data: digest)
             hash.update(data: Array(ids.map { "\n\($0)" }.joined().utf8))
             let etag = SelectedRepresentation.etag(Array(hash.finalize()).prefix(16))
-            return PendingBody(content: content, count: ids.count, etag: etag, remote: remote)
+            return PendingBody(
+                content: content, count: ids.count, etag: etag, remote: remote, type: type, ids: ids, seen: seen)
         }
     }
 }

@@ -1,0 +1,153 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+@testable import Outbox
+
+@Suite("The outbox and failures of its database")
+struct OutboxDatabaseTests {
+    @Test("A database error while a credential is read is no 401: the change waits, and is sent later")
+    func unreadableCredential() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { state in
+                state.secret = "Bearer right"
+                state.faults = [.answer(429)]
+            }
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            var request = try TestOutbox.request(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            request.credential = "key"
+            let change = try await outbox.accept(request)
+            try await poll("the first attempt") { document.requests("PUT").count == 1 }
+            _ = try await outbox.wait(for: .pending, of: change)
+            try outbox.execute("ALTER TABLE credentials RENAME TO hidden")
+            try await poll("the second attempt") {
+                outbox.clock.advance(by: .seconds(1))
+                outbox.service.clockChanged()
+                return outbox.log.lines.elements.contains { $0.contains("a credential cannot be read") }
+            }
+            _ = try await outbox.wait(for: .pending, of: change)
+            try outbox.execute("ALTER TABLE hidden RENAME TO credentials")
+            _ = try await outbox.wait(for: .done, of: change, turning: true)
+            #expect(document.effects == [#"{"a":2}"#])
+        }
+    }
+
+    // MARK: - Removed namespaces
+
+    /// An outbox with a credential, and with a change that waits.
+    private func fill(_ outbox: TestOutbox) async throws -> Change {
+        let document = try TestDocument(#"{"a":1}"#)
+        document.change { $0.faults = Array(repeating: .answer(429), count: 1000) }
+        try await outbox.setCredential("key", "Bearer right", for: document)
+        let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+        try await document.origin.waitForRequests(1)
+        return try await outbox.wait(for: .pending, of: change)
+    }
+
+    private func isEmpty(_ outbox: TestOutbox) async throws -> Bool {
+        let credentials = try await result { outbox.service.credentials(in: "default", completion: $0) }
+        let totals = try await result { outbox.service.totals(of: "default", completion: $0) }
+        return credentials.isEmpty && totals.counts.isEmpty
+    }
+
+    private func seal(_ outbox: TestOutbox) async throws {
+        _ = try await result {
+            outbox.service.seal("default", for: .removal, discarding: true, completion: $0)
+        }
+    }
+
+    @Test("A kill between the removal of a namespace and its discarding leaves no change to a later one with the name")
+    func killDuringRemoval() async throws {
+        try await TestOutbox.withOne { outbox in
+            _ = try await fill(outbox)
+            try await seal(outbox)
+            outbox.names.set([])
+            outbox.restart()
+            // The start has read the database before the namespace is made again.
+            _ = try await result { outbox.service.totals(of: "other", completion: $0) }
+            outbox.names.set(["default"])
+            #expect(try await isEmpty(outbox))
+            #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
+        }
+    }
+
+    @Test("A kill before the removal of a namespace leaves its changes and credentials")
+    func killBeforeRemoval() async throws {
+        try await TestOutbox.withOne { outbox in
+            let change = try await fill(outbox)
+            try await seal(outbox)
+            outbox.restart()
+            #expect(try await outbox.find(change.id).state == .pending)
+            // A later loss of the cache is no removal.
+            outbox.names.set([])
+            outbox.restart()
+            _ = try await result { outbox.service.totals(of: "other", completion: $0) }
+            outbox.names.set(["default"])
+            #expect(try await outbox.find(change.id).draft == change.draft)
+            #expect(try await result { outbox.service.credentials(in: "default", completion: $0) }.count == 1)
+        }
+    }
+
+    @Test("A discarding that fails is an error, and is repeated before the name is used again")
+    func failedDiscard() async throws {
+        try await TestOutbox.withOne { outbox in
+            _ = try await fill(outbox)
+            try outbox.execute(
+                "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
+            try await seal(outbox)
+            outbox.names.set([])
+            await #expect(throws: OutboxFailure.self) {
+                try await result { outbox.service.discard("default", completion: $0) }
+            }
+            outbox.service.unseal("default")
+            outbox.restart()
+            await #expect(throws: OutboxFailure.self) {
+                try await result { outbox.service.prepare("default", completion: $0) }
+            }
+            #expect(outbox.log.lines.elements.contains { $0.contains("of a removed namespace cannot be discarded") })
+            #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
+            try outbox.execute("DROP TRIGGER refuse")
+            try await result { outbox.service.prepare("default", completion: $0) }
+            outbox.names.set(["default"])
+            #expect(try await isEmpty(outbox))
+        }
+    }
+
+    @Test("A removal that fails leaves the namespace open for changes, and the next start keeps them")
+    func failedRemoval() async throws {
+        try await TestOutbox.withOne { outbox in
+            let change = try await fill(outbox)
+            try await seal(outbox)
+            outbox.service.unseal("default")
+            outbox.names.set([])
+            outbox.restart()
+            _ = try await result { outbox.service.totals(of: "other", completion: $0) }
+            outbox.names.set(["default"])
+            #expect(try await outbox.find(change.id).state == .pending)
+        }
+    }
+
+    @Test("A credential for a namespace that is being removed, or does not exist, is refused")
+    func sealedCredential() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument("{}")
+            func isRefused() async throws -> Bool {
+                do {
+                    try await outbox.setCredential("key", "Bearer right", for: document)
+                    return false
+                } catch let error as OutboxFailure {
+                    guard case .namespaceChanging("default") = error else { throw error }
+                    return true
+                }
+            }
+            try await seal(outbox)
+            #expect(try await isRefused())
+            outbox.service.unseal("default")
+            #expect(try await !isRefused())
+            outbox.names.set([])
+            #expect(try await isRefused())
+        }
+    }
+}
