@@ -54,6 +54,21 @@ import Testing
         #expect(origin.requestCount == 30)
     }
 
+    @Test("A failure of TLS before the request, such as authorities that cannot be read, shows that no request was sent")
+    func unreadableAuthorities() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        let front = try await TLSFront(originPort: origin.port)
+        let client = OriginClient(
+            configuration: .local {
+                $0.certificateAuthorityFile = "/missing.pem"
+                $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
+                $0.retry = .never
+            })
+        let error = try await client.failure(front.url("/a"))
+        #expect(error.isBeforeRequest, "\(error)")
+        #expect(origin.requestCount == 0)
+    }
+
     @Test("A server without HTTP/2 gets HTTP/1.1 requests")
     func http1() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }

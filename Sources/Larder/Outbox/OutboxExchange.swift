@@ -14,8 +14,11 @@ final class OutboxExchange: OriginReceiver {
         var body: [UInt8]?
         /// SHA-256 of the whole body.
         var digest: [UInt8]
-        /// The reason why the end of the body has not arrived; `nil`: it has.
+        /// The reason why the end of the body has not arrived; `nil`: it has, or the connection ended without a body.
         var failure: OriginError?
+        /// Whether the body is complete as far as its framing shows. An empty body that only the end of the connection
+        /// ends comes more likely from a server that died than from an empty resource (RFC 9112 §6.3).
+        var isWhole: Bool
         /// Whether the answer is to a GET and has a version of the resource.
         var isVersion: Bool
         /// The place in the cache that the body has been written to; `nil`: the answer is not to be stored.
@@ -106,14 +109,18 @@ final class OutboxExchange: OriginReceiver {
             if case .failure(let error) = result { then(.failure(error)) }
             return
         }
-        let failure: OriginError? = if case .failure(let error) = result { error } else { nil }
-        if failure != nil { reservation?.abandon() }
+        let (failure, isWhole): (OriginError?, Bool) =
+            switch result {
+            case .failure(let error): (error, false)
+            case .success(let summary): (nil, summary.byteCount > 0 || summary.framing.isFramed)
+            }
+        if !isWhole { reservation?.abandon() }
         // The head of an answer that breaks off still tells the fate of a request, but a body must be whole.
         let (body, digest) = state.withLock { state in (isVersion ? state.body : nil, state.hash.digest()) }
         then(
             .success(
                 Answer(
-                    head: head, body: failure == nil ? body : nil, digest: digest, failure: failure,
-                    isVersion: isVersion, reservation: failure == nil ? reservation : nil)))
+                    head: head, body: isWhole ? body : nil, digest: digest, failure: failure, isWhole: isWhole,
+                    isVersion: isVersion, reservation: isWhole ? reservation : nil)))
     }
 }

@@ -170,10 +170,9 @@ extension OutboxService {
         }
         var request = request(order.url, secrets, tools)
         request.fields.append(contentsOf: Self.fields(order.fields))
-        // Caches on the way must not answer. A decoded body would not be the version that its strong tag names.
+        // Caches on the way must not answer. Some origins send a coded body nevertheless, which the client decodes.
         request.fields[.cacheControl] = "no-cache"
         request.fields[.acceptEncoding] = "identity"
-        request.decodesContent = false
         request.sizeLimit = self.tools.entryLimit
         // Only the URL of the change itself names the resource in the cache, not the URL of a redirect. An answer to
         // other fields belongs to another key.
@@ -208,9 +207,13 @@ extension OutboxService {
         case .success(let received): answer = received
         case .failure(let error): return report(Self.event(order, of: error, now))
         }
-        if let error = answer.failure, answer.isVersion { return report(Self.event(order, of: error, now)) }
+        if answer.isVersion, !answer.isWhole {
+            return report(answer.failure.map { Self.event(order, of: $0, now) } ?? .readFailed(order.flight))
+        }
         guard let digest = BodyDigest(bytes: answer.digest) else { return report(.readFailed(order.flight)) }
-        let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
+        var read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
+        // The strong tag of a coded body does not name the decoded one (RFC 9110 §8.8.3).
+        if answer.head.isCoded { read.mark.etag = nil }
         // Another writer has removed the resource. The held version stays for the callers that may have it stale.
         if [404, 410].contains(answer.head.status) {
             return invalidate(order.target, order.url, .outdate, tools.cache) { [self] in
@@ -219,7 +222,7 @@ extension OutboxService {
         }
         guard let reservation = answer.reservation else { return report(.readAnswered(order.flight, read)) }
         var metadata = EntryMetadata(
-            of: answer.head, isAsSent: true,
+            of: answer.head, isAsSent: false,
             ttl: tools.options.lifetime(of: answer.head.status, answer.head.fields, now: now)
         )
         (metadata.downloadStartDate, metadata.downloadEndDate) = (start, now)
@@ -239,8 +242,9 @@ extension OutboxService {
     private static func event(_ order: ReadOrder, of error: OriginError, _ now: Timestamp) -> OutboxEvent {
         switch error.kind {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: .originRefused(order.flight)
-        // No repetition makes the version shorter. For the machine, a part of a version is unreadable.
-        case .tooLarge: .readAnswered(order.flight, ReadAnswer(withoutBody: 206, now: now))
+        // A repetition would be as long, and would have the same unknown coding. For the machine, a part of a version is
+        // unreadable.
+        case .tooLarge, .contentCoding: .readAnswered(order.flight, ReadAnswer(withoutBody: 206, now: now))
         default: .readFailed(order.flight)
         }
     }
@@ -285,6 +289,11 @@ extension ReadAnswer {
 }
 
 extension OriginHead {
+    /// Whether the origin has sent the body in a content coding (RFC 9110 §8.4).
+    fileprivate var isCoded: Bool {
+        fields[values: .contentEncoding].contains { !$0.isEmpty && $0.lowercased() != "identity" }
+    }
+
     /// The target of a redirect as an absolute URL; `nil` without a valid `Location`.
     fileprivate func target(from url: String) -> CanonicalURL? {
         guard let location = fields[values: .location].first, let base = WebURL(url),

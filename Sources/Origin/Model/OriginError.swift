@@ -56,6 +56,9 @@ package struct OriginError: Error, Sendable, CustomStringConvertible {
     package let code: Int32
     /// libcurl's description of the failure if libcurl found it and describes it well; otherwise the client's.
     package let message: String
+    /// Whether the origin has certainly not seen the request, because there was no connection for it. A lost connection
+    /// may have carried it.
+    package let isBeforeRequest: Bool
     /// For example `Could not resolve host: example.invalid (6)`.
     package var description: String { "\(message) (\(code))" }
 }
@@ -80,7 +83,16 @@ extension OriginError {
             case .transfer: (CURLE_RECV_ERROR, "the transfer failed")
             case .receiver(let error): (CURLE_WRITE_ERROR, "\(error)")
             }
-        self.init(kind: kind, code: Int32((foundCode ?? code).rawValue), message: message)
+        self.init(kind, code: foundCode ?? code, message: message)
+    }
+
+    private init(_ kind: Kind, code: CURLcode, message: String, isConnecting: Bool = false) {
+        (self.kind, self.code, self.message) = (kind, Int32(code.rawValue), message)
+        isBeforeRequest =
+            switch kind {
+            case .timedOut(.connecting), .timedOut(.queued): true
+            default: isConnecting
+            }
     }
 
     /// `words` is libcurl's description, which may be empty. `isInHead`: the head of the response was incomplete.
@@ -89,9 +101,9 @@ extension OriginError {
             self.init(.malformedResponse(reason), code: code)
         } else {
             self.init(
-                kind: code == CURLE_OPERATION_TIMEDOUT ? .timedOut(isConnecting ? .connecting : .waiting) : .transfer,
-                code: Int32(code.rawValue),
-                message: words.isEmpty ? String(cString: curl_easy_strerror(code)) : words)
+                code == CURLE_OPERATION_TIMEDOUT ? .timedOut(isConnecting ? .connecting : .waiting) : .transfer,
+                code: code, message: words.isEmpty ? String(cString: curl_easy_strerror(code)) : words,
+                isConnecting: isConnecting)
         }
     }
 
@@ -123,20 +135,6 @@ extension OriginError {
             [
                 CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_GOT_NOTHING, CURLE_SEND_ERROR,
                 CURLE_RECV_ERROR, CURLE_SSL_CONNECT_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-            ].contains(CURLcode(rawValue: UInt32(bitPattern: code)))
-        default: false
-        }
-    }
-
-    /// Whether the origin has certainly not seen the request, because there was no connection. A lost connection may
-    /// have carried it.
-    package var isBeforeRequest: Bool {
-        switch kind {
-        case .timedOut(.connecting), .timedOut(.queued): true
-        case .transfer:
-            [
-                CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR,
-                CURLE_PEER_FAILED_VERIFICATION,
             ].contains(CURLcode(rawValue: UInt32(bitPattern: code)))
         default: false
         }

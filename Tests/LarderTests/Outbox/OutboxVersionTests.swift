@@ -52,6 +52,30 @@ struct OutboxVersionTests {
         }
     }
 
+    @Test("The empty answer of an origin that died is no version of a rival")
+    func emptyAnswer() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.emptyReads = 1 }
+            let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            _ = try await outbox.wait(for: .done, of: change, turning: true)
+            #expect(document.body == #"{"a":2}"#)
+            #expect(try await outbox.cached(document) == #"{"a":2}"#)
+        }
+    }
+
+    @Test("A version that an origin sends as gzip, although the look wants none, is merged as JSON")
+    func codedAnswer() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1,"b":2}"#)
+            document.change { $0.isCoded = true }
+            let change = try await outbox.put(#"{"a":2,"b":1}"#, to: document, seen: #"{"a":1,"b":1}"#)
+            _ = try await outbox.wait(for: .done, of: change, turning: true)
+            #expect(document.body == #"{"a":2,"b":2}"#)
+            #expect(try await outbox.cached(document) == #"{"a":2,"b":2}"#)
+        }
+    }
+
     @Test("The answer to a look with fields of the change is not the version that other readers get")
     func storedLook() async throws {
         try await TestOutbox.withOne { outbox in

@@ -2,6 +2,7 @@ import HTTPTypes
 import Outbox
 import Primitives
 import TestSupport
+import WebArchive
 
 /// An origin with one JSON document at `/doc`, which honours `If-Match`, `If-None-Match: *` and `Authorization`. A test
 /// sets faults for the next changes.
@@ -30,6 +31,10 @@ final class TestDocument: Sendable {
         var neededField: HTTPField?
         /// The path to which GETs are redirected; `nil`: they are not.
         var location: String?
+        /// The number of the next GETs whose answer has no length, and ends without a body.
+        var emptyReads = 0
+        /// Whether the origin sends bodies as gzip to every client, with a tag of their own.
+        var isCoded = false
         /// The GETs wait for the gate; `nil`: they do not wait.
         var reads: Gate?
         /// The bodies that the document has had, without the first.
@@ -93,7 +98,15 @@ final class TestDocument: Sendable {
             var fields = state.fields
             fields[.eTag] = tag(state)
             fields[.contentType] = "application/json"
-            return try connection.respond(fields: fields, body: body)
+            if state.emptyReads > 0 {
+                shared.value.withLock { $0.emptyReads -= 1 }
+                try connection.sendHead(fields: fields)
+                return connection.close()
+            }
+            guard state.isCoded else { return try connection.respond(fields: fields, body: body) }
+            fields[.contentEncoding] = "gzip"
+            fields[.eTag] = "\"coded-\(state.version)\""
+            return try connection.respond(fields: fields, body: gzip(body))
         }
         let fault = shared.value.withLock { $0.faults.isEmpty ? nil : $0.faults.removeFirst() }
         switch fault {
@@ -116,4 +129,13 @@ final class TestDocument: Sendable {
         if case .loseAnswer = fault { return connection.close() }
         try connection.respond(status)
     }
+}
+
+/// A text as one gzip member (RFC 1952).
+private func gzip(_ text: String) -> [UInt8] {
+    let member = GzipMember()
+    var coded: [UInt8] = []
+    Array(text.utf8).withUnsafeBytes { member.compress($0, into: &coded) }
+    member.finish(into: &coded)
+    return coded
 }
