@@ -52,7 +52,7 @@ extension OutboxService {
         }
         let namespace = space.cache.configuration.namespace
         guard tools.pending.contains(target.key, in: namespace) else { return remote() }
-        pendingBody(of: target.key, url: target.canonicalURL, in: namespace) { result in
+        pendingBody(of: target.key, url: target.canonicalURL, in: namespace, seesSecrets: true) { result in
             if case .success(let pending?) = result { then(ShownVersions(pending: pending)) } else { remote() }
         }
     }

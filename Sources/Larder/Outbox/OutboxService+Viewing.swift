@@ -6,17 +6,21 @@ import Primitives
 extension OutboxService {
     // MARK: - Readers
 
-    /// Whether readers of a key get ``pendingBody(of:url:in:completion:)`` and not the entry of the cache. Takes no
+    /// Whether readers of a key get ``pendingBody(of:url:in:seesSecrets:completion:)`` and not the entry of the cache. Takes no
     /// lock while the outbox has no pending change.
     package func isPending(_ key: String, in namespace: String) -> Bool { tools.pending.contains(key, in: namespace) }
 
     /// Makes the body of a key with its pending changes. The completion gets `nil` if no change has an effect on the
     /// body, and is called on a queue of the outbox, or before the call returns.
     ///
-    /// - Parameter url: the canonical URL from which the key was made. Entries and changes of other URLs with the same
-    ///   MD5 do not count; `nil`: any URL.
+    /// - Parameters:
+    ///   - url: the canonical URL from which the key was made. Entries and changes of other URLs with the same MD5 do not
+    ///     count; `nil`: any URL.
+    ///   - seesSecrets: whether changes with a credential count. They are made from bodies that the origin shows only to
+    ///     the owner of the credential.
     package func pendingBody(
-        of key: String, url: String? = nil, in namespace: String, completion: @escaping Completion<PendingBody?>
+        of key: String, url: String? = nil, in namespace: String, seesSecrets: Bool,
+        completion: @escaping Completion<PendingBody?>
     ) {
         // The queue has read the changes of an earlier process before it comes to this call.
         queue.async { [self] in
@@ -24,7 +28,9 @@ extension OutboxService {
                 guard let space = tools.namespace(namespace), let store = try storeIfExists() else {
                     return completion(.success(nil))
                 }
-                let wish = PendingWish(key: key, url: url, namespace: namespace, cache: space.cache, store: store)
+                let place = PendingBodies.Place(
+                    namespace: namespace, key: key, url: url, seesSecrets: seesSecrets)
+                let wish = PendingWish(place: place, cache: space.cache, store: store)
                 make(wish, triesLeft: 3, completion)
             } catch {
                 completion(.failure(error))
@@ -36,19 +42,19 @@ extension OutboxService {
     /// the version in the cache may be older than the end of the change.
     private func make(_ wish: PendingWish, triesLeft: Int, _ completion: @escaping Completion<PendingBody?>) {
         let pending = tools.pending
-        guard let revision = pending.revision(of: wish.key, in: wish.namespace) else {
+        let place = wish.place
+        guard let revision = pending.revision(of: place.key, in: place.namespace) else {
             return completion(.success(nil))
         }
-        wish.cache.find(wish.key, expectingURL: wish.url) { [self] found in
+        wish.cache.find(place.key, expectingURL: place.url) { [self] found in
             // A version that cannot be read counts as missing.
             let remote = (try? found.get()) ?? nil
             viewQueue.async { [self] in
-                let place = PendingBodies.Place(namespace: wish.namespace, key: wish.key, url: wish.url)
                 let held = pendingBodies.withLock { $0.find(place, over: remote) }
                 if let held, held.revision == revision { return completion(.success(held.body)) }
                 let start = held.flatMap { $0.revision.root == revision.root ? $0.body : nil }
                 let made = Result { () throws(OutboxFailure) in try body(wish, over: remote, extending: start) }
-                let isCurrent = pending.revision(of: wish.key, in: wish.namespace) == revision
+                let isCurrent = pending.revision(of: place.key, in: place.namespace) == revision
                 guard isCurrent || triesLeft == 1 else { return make(wish, triesLeft: triesLeft - 1, completion) }
                 if isCurrent, case .success(let body?) = made {
                     pendingBodies.withLock { $0.insert(body, of: revision, at: place) }
@@ -64,15 +70,16 @@ extension OutboxService {
         _ wish: PendingWish, over remote: StoredEntry?, extending start: PendingBody?
     ) throws(OutboxFailure) -> PendingBody? {
         try mapping { () throws(OutboxError) in
-            let limit = tools.limits.changeBytes
-            let ids = try wish.store.viewed(namespace: wish.namespace, key: wish.key)
+            let (limit, place) = (tools.limits.changeBytes, wish.place)
+            let ids = try wish.store.viewed(namespace: place.namespace, key: place.key)
             let start = start.flatMap { ids.starts(with: $0.seen) ? $0 : nil }
             var composition =
                 start.map { PendingBody.Composition(extending: $0, limit: limit) }
                 ?? PendingBody.Composition(over: remote, limit: limit)
             for id in ids.dropFirst(start?.seen.count ?? 0) {
                 guard let change = try wish.store.change(id), !change.state.isEnded else { continue }
-                if wish.url == nil || change.draft.target.canonicalURL == wish.url {
+                let isOfURL = place.url == nil || change.draft.target.canonicalURL == place.url
+                if isOfURL, place.seesSecrets || change.draft.credential == nil {
                     composition.apply(change)
                 } else {
                     composition.skip(id)
@@ -131,9 +138,7 @@ extension OutboxService {
 
 /// A reader's request for a body with pending changes.
 private struct PendingWish: Sendable {
-    let key: String
-    let url: String?
-    let namespace: String
+    let place: PendingBodies.Place
     let cache: DiskCache
     let store: OutboxStore
 }

@@ -14,8 +14,10 @@ final class AccessGate: Sendable {
         /// Whether the configuration permits requests from web pages of some origins.
         var mayBePages = false
 
+        func has(_ scope: Scope) -> Bool { bearer?.token.scopes.contains(scope) ?? true }
+
         func check(_ scope: Scope) throws(Problem) {
-            guard let bearer, !bearer.token.scopes.contains(scope) else { return }
+            guard !has(scope) else { return }
             throw Problem(
                 403, "the token lacks the scope \(scope); use a token that has it",
                 fields: [.wwwAuthenticate: Problem.challenge("insufficient_scope", "scope=\"\(scope)\"")])

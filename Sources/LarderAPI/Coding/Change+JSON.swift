@@ -137,6 +137,7 @@ extension DraftFault {
         switch self {
         case .method: "/method"
         case .reservedField(let name), .malformedField(let name): "/headers/" + JSON.pointerToken(name)
+        case .codedBody: "/headers/content-encoding"
         case .missingBody, .unexpectedBody: "/body"
         case .deletesAbsent, .postWithBase: "/base"
         case .squash, .revert: nil

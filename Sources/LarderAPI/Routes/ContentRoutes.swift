@@ -23,7 +23,8 @@ struct ContentRoutes: Sendable {
         let allowsStale = try query.bool("stale") ?? false
         let isRemote = try query.isRemote()
         let (key, options) = (head.parameter("key"), head.namespace.options)
-        let wish = BodyWish(key: key, url: nil, allowsStale: allowsStale, isRemote: isRemote)
+        let wish = BodyWish(
+            key: key, url: nil, allowsStale: allowsStale, isRemote: isRemote, seesSecrets: head.visitor.has(.send))
         let read: @Sendable () -> Void = {
             find(wish, in: head.namespace, call) { (stored, now) throws(Problem) in
                 try ContentResponse(
@@ -51,7 +52,9 @@ struct ContentRoutes: Sendable {
         guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let key = CacheKey.url(canonical: url.string).text
         let options = head.namespace.options
-        let wish = BodyWish(key: key, url: url.string, allowsStale: allowsStale, isRemote: isRemote)
+        let wish = BodyWish(
+            key: key, url: url.string, allowsStale: allowsStale, isRemote: isRemote,
+            seesSecrets: head.visitor.has(.send))
         let read: @Sendable () -> Void = {
             find(wish, in: head.namespace, call) { (stored, now) throws(Problem) in
                 let content = try ContentResponse(
@@ -87,6 +90,8 @@ struct ContentRoutes: Sendable {
         let allowsStale: Bool
         /// Whether the caller wants the body without the pending changes.
         let isRemote: Bool
+        /// Whether the caller may see changes that are sent with a credential.
+        let seesSecrets: Bool
     }
 
     private func isPending(_ wish: BodyWish, in namespace: Namespace) -> Bool {
@@ -98,7 +103,9 @@ struct ContentRoutes: Sendable {
         _ wish: BodyWish, in namespace: Namespace, _ call: Call, else read: @escaping @Sendable () -> Void,
         answer: @escaping @Sendable (PendingBody) throws(Problem) -> Response
     ) {
-        service.outbox.pendingBody(of: wish.key, url: wish.url, in: namespace.name) { result in
+        service.outbox.pendingBody(
+            of: wish.key, url: wish.url, in: namespace.name, seesSecrets: wish.seesSecrets
+        ) { result in
             call.take(result, Problem.init) { pending in
                 guard let pending else { return read() }
                 let response = Result { () throws(Problem) in try answer(pending) }

@@ -102,10 +102,11 @@ package struct ChangeDraft: Hashable, Sendable {
             case .delete: ["DELETE"]
             case .post: ["POST"]
             }
-        guard methods.contains(method) else { return .method(method) }
+        guard methods.contains(method) else { return .method(method, expected: methods) }
         for field in fields {
             guard field.isWellFormed else { return .malformedField(field.name) }
             if field.isReserved { return .reservedField(field.name) }
+            if field.isContentCoding, edit != .post { return .codedBody }
         }
         switch edit {
         case .delete:
@@ -123,7 +124,7 @@ package struct ChangeDraft: Hashable, Sendable {
 extension ChangeField {
     /// The fields that the outbox writes, that belong to the connection, or that carry a secret.
     private static let reserved: Set<String> = [
-        "authorization", "cookie", "proxy-authorization", "connection", "content-length", "host", "idempotency-key",
+        "authorization", "cookie", "proxy-authorization", "connection", "content-length", "content-range", "host", "idempotency-key",
         "keep-alive", "range", "te", "trailer", "transfer-encoding", "upgrade", "expect",
     ]
 
@@ -131,6 +132,8 @@ extension ChangeField {
         let name = name.lowercased()
         return name.hasPrefix("if-") || Self.reserved.contains(name)
     }
+
+    fileprivate var isContentCoding: Bool { name.lowercased() == "content-encoding" }
 
     /// The fields that change the request itself: preferences (RFC 7240), and other methods, by which a GET could have
     /// an effect.

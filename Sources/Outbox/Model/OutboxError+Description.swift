@@ -28,7 +28,12 @@ extension OutboxError: CustomStringConvertible {
 extension DraftFault: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .method(let method): "the method \(method) does not fit the edit; expected PUT, PATCH, DELETE or POST"
+        case .method(let method, let expected):
+            "the method \(method) does not fit the content of the change; expected \(Self.list(expected)). A body fits "
+                + "PUT and POST, a patch fits PUT and PATCH, and DELETE has neither"
+        case .codedBody:
+            "Content-Encoding is only for POST, because the outbox merges the bodies of other changes; send the body "
+                + "without a content coding"
         case .reservedField(let name):
             "the field \(name) is not allowed in a change; use a credential, a base or an idempotency key instead"
         case .malformedField(let name): "the field \"\(name)\" is not a valid field name with a valid value"
@@ -40,4 +45,6 @@ extension DraftFault: CustomStringConvertible {
         case .revert(let reason): "the change cannot be reverted: \(reason)"
         }
     }
+
+    private static func list(_ methods: Set<String>) -> String { methods.sorted().joined(separator: " or ") }
 }

@@ -24,11 +24,13 @@ package enum OutboxError: Error, Hashable, Sendable {
 /// The reason why a draft is not a valid change.
 package enum DraftFault: Hashable, Sendable {
     /// The method does not fit the kind of edit.
-    case method(String)
+    case method(String, expected: Set<String>)
     /// The outbox itself writes the field, or the field would carry a secret into the database.
     case reservedField(String)
     /// The name is not a token, or the value has a control character (RFC 9110 §5.5).
     case malformedField(String)
+    /// The outbox merges a body with that of the origin, and readers get it as it is (RFC 9110 §8.4).
+    case codedBody
     case missingBody
     case unexpectedBody
     /// A DELETE needs the version that its author saw, or `blind`.

@@ -49,6 +49,30 @@ struct PendingBodyTests {
         }
     }
 
+    @Test("A token without the scope send gets the body without changes that have a credential")
+    func credential() async throws {
+        let offline = try Offline()
+        let tokens = try TestTokens([.init(name: "owner"), .init(name: "reader", scopes: [.read])])
+        try await TestServer.with(tokens: tokens.store) { (server) async throws in
+            func call(_ name: String, _ method: String, _ target: String, _ text: String = "") async throws -> HTTPReply {
+                var fields = tokens.fields(name, for: target)
+                fields[.contentType] = "application/json"
+                return try await server.client.request(method, target, fields: fields, text: text)
+            }
+            #expect(try await call("owner", "PUT", offline.json, #"{"a":1}"#).status == 200)
+            let place = "http://127.0.0.1:\(offline.port.number)"
+            let credential = #"{"origins": ["\#(place)"], "headers": {"Authorization": "x"}}"#
+            #expect(try await call("owner", "PUT", "/credentials/work", credential).status / 100 == 2)
+            let change = #"{"url": "\#(offline.url)", "patch": {"a": 2}, "credential": "work"}"#
+            #expect(try await call("owner", "POST", "/outbox", change).status == 202)
+            for target in [offline.json, offline.content] {
+                #expect(try await call("owner", "GET", target).text == #"{"a":2}"#)
+                let reply = try await call("reader", "GET", target)
+                #expect(reply.text == #"{"a":1}"# && reply["Larder-Pending"] == nil)
+            }
+        }
+    }
+
     @Test("Readers get the body with a pending change, another tag and the number of changes, and not the ready answer")
     func ready() async throws {
         let offline = try Offline()

@@ -62,6 +62,29 @@ struct PendingViewTests {
         }
     }
 
+    @Test("Readers without the right to send do not see changes with a credential, and see all others")
+    func credential() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let gate = Gate("the look")
+            defer { gate.open() }
+            document.change { $0.reads = gate }
+            try await outbox.setCredential("work", "secret", for: document)
+            var request = try TestOutbox.request(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            request.credential = "work"
+            try await outbox.accept(request)
+            #expect(try text(try await outbox.pendingBody(of: document)) == #"{"a":2}"#)
+            #expect(try await outbox.pendingBody(of: document, seesSecrets: false) == nil)
+            request.credential = nil
+            request.content = .body(Array(#"{"a":1,"b":1}"#.utf8), type: nil)
+            try await outbox.accept(request)
+            let all = try JSON(parsing: Array(try text(try await outbox.pendingBody(of: document))!.utf8))
+            #expect(all == ["a": 2, "b": 1])
+            let others = try await outbox.pendingBody(of: document, seesSecrets: false)
+            #expect(try text(others) == #"{"a":1,"b":1}"# && others?.count == 1)
+        }
+    }
+
     @Test("The changes of a namespace leave the bodies with their namespace")
     func discard() async throws {
         try await TestOutbox.withOne { outbox in

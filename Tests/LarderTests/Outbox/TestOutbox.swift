@@ -158,9 +158,11 @@ final class TestOutbox: Sendable {
     }
 
     /// The body of a document as readers see it; `nil` without pending changes.
-    func pendingBody(of document: TestDocument) async throws -> PendingBody? {
+    func pendingBody(of document: TestDocument, seesSecrets: Bool = true) async throws -> PendingBody? {
         let key = CacheKey.url(canonical: try CanonicalURL(document.url).string).text
-        return try await result { self.service.pendingBody(of: key, in: "default", completion: $0) }
+        return try await result {
+            self.service.pendingBody(of: key, in: "default", seesSecrets: seesSecrets, completion: $0)
+        }
     }
 
     /// The body that the cache has for a document.

@@ -34,8 +34,9 @@ struct ChangeTests {
     @Test("Method, body and base must fit the kind of edit")
     func shapes() throws {
         let faults: [(ChangeDraft, DraftFault)] = [
-            (try .put("", on: nil).with { $0.method = "PATCH" }, .method("PATCH")),
+            (try .put("", on: nil).with { $0.method = "PATCH" }, .method("PATCH", expected: ["PUT"])),
             (try .put("", on: nil).with { $0.ours = nil }, .missingBody),
+            (try .put("", on: nil).with { $0.fields = [ChangeField("content-encoding", "gzip")] }, .codedBody),
             (try .delete("a=1").with { $0.ours = [] }, .unexpectedBody),
             (try .delete("a=1").with { $0.base = .absent }, .deletesAbsent),
             (try .post("x").with { $0.base = .absent }, .postWithBase),
@@ -43,6 +44,7 @@ struct ChangeTests {
         for (draft, fault) in faults {
             #expect(throws: OutboxError.invalid(fault)) { try draft.check(OutboxLimits()) }
         }
+        try ChangeDraft.post("x").with { $0.fields = [ChangeField("Content-Encoding", "gzip")] }.check(OutboxLimits())
     }
 
     @Test("The key for the origin differs between callers and between bodies, and is the same for a repetition")

@@ -1,14 +1,15 @@
 import DiskCache
 import Outbox
 
-/// The last bodies with pending changes, because a reader that polls a body must not merge it each time. Each key has
-/// at most one body, that of its last revision.
+/// The last bodies with pending changes, because a reader that polls a body must not merge it each time. Each
+/// place has at most one body, that of its last revision.
 struct PendingBodies {
     struct Place: Hashable {
         let namespace: String
         let key: String
-        /// As in ``OutboxService/pendingBody(of:url:in:completion:)``.
+        /// As in ``OutboxService/pendingBody(of:url:in:seesSecrets:completion:)``.
         let url: String?
+        let seesSecrets: Bool
     }
 
     struct Held {

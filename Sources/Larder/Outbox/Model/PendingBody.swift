@@ -73,7 +73,7 @@ extension PendingBody {
             (type, ids, seen) = (body.type, body.ids, body.seen)
         }
 
-        /// Leaves out a change of another resource.
+        /// Leaves out a change of another resource, and one that the reader must not see.
         mutating func skip(_ id: Change.ID) { seen.append(id) }
 
         /// A POST has no effect on the body of its URL. May wait for the disk.
