@@ -211,9 +211,7 @@ extension OutboxService {
             return report(answer.failure.map { Self.event(order, of: $0, now) } ?? .readFailed(order.flight))
         }
         guard let digest = BodyDigest(bytes: answer.digest) else { return report(.readFailed(order.flight)) }
-        var read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
-        // The strong tag of a coded body does not name the decoded one (RFC 9110 §8.8.3).
-        if answer.head.isCoded { read.mark.etag = nil }
+        let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
         // Another writer has removed the resource. The held version stays for the callers that may have it stale.
         if [404, 410].contains(answer.head.status) {
             return invalidate(order.target, order.url, .outdate, tools.cache) { [self] in
@@ -279,10 +277,12 @@ extension ReadAnswer {
         let date = { (name: HTTPField.Name) in
             head.fields[values: name].first.flatMap { Timestamp(httpDate: $0, now: now) }
         }
+        // The strong tag of a coded body does not name the decoded one (RFC 9110 §8.8.3).
+        let etag = head.isCoded ? nil : head.fields[values: .eTag].first
         self.init(
             status: head.status, body: body,
             mark: ReadMark(
-                etag: head.fields[values: .eTag].first, lastModified: date(.lastModified), date: date(.date),
+                etag: etag, lastModified: date(.lastModified), date: date(.date),
                 digest: digest, received: now),
             location: head.target(from: url), retryAfter: head.retryAfter(now: now).map(Duration.seconds))
     }
