@@ -108,7 +108,7 @@ extension OutboxService {
     /// Shows readers the version in the cache without a change that has ended. A cancelled or expired change may have
     /// had its effect, so the version then has to be revalidated first.
     func dropFromView(_ summary: ChangeSummary) {
-        let drop: @Sendable () -> Void = { [tools, pendingBodies] in
+        let drop: @Sendable () -> Void = { [self] in
             let (key, namespace) = (summary.target.key, summary.namespace)
             tools.pending.remove(summary.id, key: key, in: namespace)
             guard !tools.pending.contains(key, in: namespace) else { return }

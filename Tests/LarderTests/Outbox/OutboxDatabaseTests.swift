@@ -121,6 +121,8 @@ struct OutboxDatabaseTests {
             let change = try await fill(outbox)
             try await seal(outbox)
             outbox.service.unseal("default")
+            // The unsealing has ended.
+            _ = try await result { outbox.service.totals(of: "other", completion: $0) }
             outbox.names.set([])
             outbox.restart()
             _ = try await result { outbox.service.totals(of: "other", completion: $0) }
