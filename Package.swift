@@ -205,7 +205,8 @@ let package = Package(
         .testTarget(
             name: "LarderTests",
             dependencies: [
-                "Larder", "DiskCache", "HTTPCaching", "WebArchive", "Outbox", "Subscriptions", "StateDatabase", "Origin",
+                "Larder", "DiskCache", "HTTPCaching", "WebArchive", "Outbox", "Subscriptions", "StateDatabase",
+                "Origin",
                 "Primitives", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

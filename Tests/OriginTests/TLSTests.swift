@@ -54,7 +54,7 @@ import Testing
         #expect(origin.requestCount == 30)
     }
 
-    @Test("A failure of TLS before the request, such as authorities that cannot be read, shows that no request was sent")
+    @Test("An unreadable file of authorities fails TLS before the request, and no request counts as sent")
     func unreadableAuthorities() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         let front = try await TLSFront(originPort: origin.port)

@@ -3,7 +3,8 @@ import Origin
 import Outbox
 import Primitives
 
-/// The calls of the API. A completion is called on a queue of the outbox, or before the call returns, and must not block.
+/// The calls of the API. A completion is called on a queue of the outbox, or before the call returns, and must not
+/// block.
 extension OutboxService {
     // MARK: - New changes
 

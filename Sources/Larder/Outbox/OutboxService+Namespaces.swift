@@ -8,12 +8,12 @@ extension OutboxService {
         case removal
     }
 
-    /// Refuses new changes and credentials of a namespace that is about to be removed or begun anew, so that no accepted
-    /// change is lost without its author's knowledge. The completion gets the number of changes that have not ended. If
-    /// there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end.
+    /// Refuses new changes and credentials of a namespace that is about to be removed or begun anew, so that no
+    /// accepted change is lost without its author's knowledge. The completion gets the number of changes that have not
+    /// ended. If there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end.
     ///
-    /// A removal is noted in the database. If the process ends before ``discard(_:completion:)``, or if this call fails,
-    /// the changes and credentials are discarded by the next start, by ``maintain()``, or by
+    /// A removal is noted in the database. If the process ends before ``discard(_:completion:)``, or if this call
+    /// fails, the changes and credentials are discarded by the next start, by ``maintain()``, or by
     /// ``prepare(_:completion:)`` for a new namespace with the name.
     package func seal(
         _ namespace: String, for sealing: Sealing, discarding: Bool, completion: @escaping Completion<Int>

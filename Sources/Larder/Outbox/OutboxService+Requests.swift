@@ -240,8 +240,8 @@ extension OutboxService {
     private static func event(_ order: ReadOrder, of error: OriginError, _ now: Timestamp) -> OutboxEvent {
         switch error.kind {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: .originRefused(order.flight)
-        // A repetition would be as long, and would have the same unknown coding. For the machine, a part of a version is
-        // unreadable.
+        // A repetition would be as long, and would have the same unknown coding. For the machine, a part of a version
+        // is unreadable.
         case .tooLarge, .contentCoding: .readAnswered(order.flight, ReadAnswer(withoutBody: 206, now: now))
         default: .readFailed(order.flight)
         }

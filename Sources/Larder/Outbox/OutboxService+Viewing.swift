@@ -6,18 +6,18 @@ import Primitives
 extension OutboxService {
     // MARK: - Readers
 
-    /// Whether readers of a key get ``pendingBody(of:url:in:seesSecrets:completion:)`` and not the entry of the cache. Takes no
-    /// lock while the outbox has no pending change.
+    /// Whether readers of a key get ``pendingBody(of:url:in:seesSecrets:completion:)`` and not the entry of the cache.
+    /// Takes no lock while the outbox has no pending change.
     package func isPending(_ key: String, in namespace: String) -> Bool { tools.pending.contains(key, in: namespace) }
 
     /// Makes the body of a key with its pending changes. The completion gets `nil` if no change has an effect on the
     /// body, and is called on a queue of the outbox, or before the call returns.
     ///
     /// - Parameters:
-    ///   - url: the canonical URL from which the key was made. Entries and changes of other URLs with the same MD5 do not
-    ///     count; `nil`: any URL.
-    ///   - seesSecrets: whether changes with a credential count. They are made from bodies that the origin shows only to
-    ///     the owner of the credential.
+    ///   - url: the canonical URL from which the key was made. Entries and changes of other URLs with the same MD5 do
+    ///     not count; `nil`: any URL.
+    ///   - seesSecrets: whether changes with a credential count. They are made from bodies that the origin shows only
+    ///     to the owner of the credential.
     package func pendingBody(
         of key: String, url: String? = nil, in namespace: String, seesSecrets: Bool,
         completion: @escaping Completion<PendingBody?>
@@ -64,8 +64,8 @@ extension OutboxService {
         }
     }
 
-    /// - Parameter start: a body with the first of the changes. A reader that comes after each new change must not merge
-    ///   all of them each time.
+    /// - Parameter start: a body with the first of the changes. A reader that comes after each new change must not
+    ///   merge all of them each time.
     private func body(
         _ wish: PendingWish, over remote: StoredEntry?, extending start: PendingBody?
     ) throws(OutboxFailure) -> PendingBody? {

@@ -102,8 +102,8 @@ extension OutboxMachine {
         return lanes[item.element]?.head.map { item.due - now > $0.pause } ?? false
     }
 
-    /// Starts the heads that are due, as far as there are places. Origins take turns, because the places may not suffice
-    /// for all of them.
+    /// Starts the heads that are due, as far as there are places. Origins take turns, because the places may not
+    /// suffice for all of them.
     mutating func startDue(_ turn: inout Turn) {
         var places = flightLimit - flightCount
         for step in origins.indices {

@@ -124,7 +124,8 @@ package struct ChangeDraft: Hashable, Sendable {
 extension ChangeField {
     /// The fields that the outbox writes, that belong to the connection, or that carry a secret.
     private static let reserved: Set<String> = [
-        "authorization", "cookie", "proxy-authorization", "connection", "content-length", "content-range", "host", "idempotency-key",
+        "authorization", "cookie", "proxy-authorization", "connection", "content-length", "content-range", "host",
+        "idempotency-key",
         "keep-alive", "range", "te", "trailer", "transfer-encoding", "upgrade", "expect",
     ]
 

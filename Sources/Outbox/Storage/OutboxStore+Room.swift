@@ -3,7 +3,8 @@ import Primitives
 
 /// The room of namespaces and resources.
 extension OutboxStore {
-    /// Throws if there is no room for a new change. Ended changes have a room of their own, and the oldest of them leave it.
+    /// Throws if there is no room for a new change. Ended changes have a room of their own, and the oldest of them
+    /// leave it.
     static func makeRoom(for draft: ChangeDraft, _ db: Database, _ limits: OutboxLimits, _ now: Timestamp) throws {
         let use = try use(db, draft.namespace)
         guard use.count < limits.changesPerNamespace else {

@@ -15,10 +15,10 @@ extension OutboxStore {
     /// - Parameters:
     ///   - changes: of one namespace.
     ///   - now: the date of the end of changes that have ended.
-    /// - Returns: the changes that give readers another body than before: those with another edit or base, and those that
-    ///   have ended.
-    /// - Throws: ``OutboxError/noChange(_:)`` when a row is gone, and ``OutboxError/tooManyBytes(namespace:limit:)`` when
-    ///   a decision needs more room than there is; then no row is written.
+    /// - Returns: the changes that give readers another body than before: those with another edit or base, and those
+    ///   that have ended.
+    /// - Throws: ``OutboxError/noChange(_:)`` when a row is gone, and ``OutboxError/tooManyBytes(namespace:limit:)``
+    ///   when a decision needs more room than there is; then no row is written.
     @discardableResult
     package func update(_ changes: [Change], now: Timestamp) throws(OutboxError) -> Set<Change.ID> {
         try write { [limits] db in

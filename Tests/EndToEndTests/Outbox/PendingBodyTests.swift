@@ -54,7 +54,8 @@ struct PendingBodyTests {
         let offline = try Offline()
         let tokens = try TestTokens([.init(name: "owner"), .init(name: "reader", scopes: [.read])])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
-            func call(_ name: String, _ method: String, _ target: String, _ text: String = "") async throws -> HTTPReply {
+            func call(_ name: String, _ method: String, _ target: String, _ text: String = "") async throws -> HTTPReply
+            {
                 var fields = tokens.fields(name, for: target)
                 fields[.contentType] = "application/json"
                 return try await server.client.request(method, target, fields: fields, text: text)

@@ -31,7 +31,7 @@ final class TestDocument: Sendable {
         var neededField: HTTPField?
         /// The path to which GETs are redirected; `nil`: they are not.
         var location: String?
-        /// The number of the next GETs whose answer has no length, and ends without a body.
+        /// The number of the next GETs that get a head without a length, and then the end of the connection.
         var emptyReads = 0
         /// Whether the origin sends bodies as gzip to every client, with a tag of their own.
         var isCoded = false
