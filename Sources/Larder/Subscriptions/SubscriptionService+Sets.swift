@@ -100,6 +100,7 @@ extension SubscriptionService {
         set.stage = .none
         set.cancelAllRequests()
         sets[set.id] = nil
+        pacer.leave(set.id)
         metrics.forget(set.id)
         scheduleAdvance()
     }

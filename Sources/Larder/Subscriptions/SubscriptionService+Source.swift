@@ -28,7 +28,7 @@ extension SubscriptionService {
         // The end of each parse comes back to here.
         guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
-        if case .wait(let date) = pacer.take(host, set.definition.pacing, at: now) {
+        if case .wait(let date) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
             guard let end = pacer.pauseEnd(of: host, at: now) else { return date }
             if isBeginning {
                 handle(.sourcePaused(until: end), set)

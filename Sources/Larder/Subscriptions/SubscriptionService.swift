@@ -82,6 +82,8 @@ package final class SubscriptionService: @unchecked Sendable {
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
+    /// The number of hosts above which the pacer forgets hosts again, because this takes a time for each host.
+    private var pacedHostLimit = 1000
     var memberRequestCount = 0
     /// The most requests for members at the same time, over all subscriptions, because the client also serves callers.
     /// Their downloads must not wait behind a list over many hosts.
@@ -241,12 +243,20 @@ package final class SubscriptionService: @unchecked Sendable {
         guard case .open(let store) = phase else { return }
         let now = tools.clock.now()
         settleSets()
-        pacer.forget(at: now)
+        pacer.observe(now)
+        if pacer.count > pacedHostLimit {
+            pacer.forget(at: now)
+            pacedHostLimit = max(2 * pacer.count, 1000)
+        }
         var next: Timestamp?
         // Another order each time, so that no subscription always takes the turn of a host.
         for set in sets.values.shuffled() {
             guard let date = advance(set, store, at: now) else { continue }
             next = min(next ?? date, date)
+        }
+        for host in pacer.endTurn() {
+            for set in sets.values { set.machine.freeHost(host) }
+            scheduleAdvance()
         }
         alarm.set(next ?? .distantFuture) { [weak self] in self?.advance() }
     }
