@@ -79,6 +79,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var waitingCalls: [Int64: [@Sendable () -> Void]] = [:]
     /// The lost subscriptions of which the copies are being looked up or released.
     var releasing: Set<HolderName> = []
+    /// The numbers of the removals that run, by the numbers of their namespaces.
+    var sealed: [Int: Int] = [:]
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
@@ -165,6 +167,7 @@ package final class SubscriptionService: @unchecked Sendable {
             }
             if !records.isEmpty { pacer.restarted(at: now) }
             phase = .open(store)
+            forgetUndoneRemovals(store)
             // Calls then wait for the sets.
             settleSets()
             scheduleAdvance()

@@ -130,17 +130,21 @@ struct NamespaceRoutes: Sendable {
         let name = try Self.name(head)
         let (authority, condition) = (head.visitor.authority, condition(head))
         try withoutChanges(of: name, head, call) { [namespaces, outbox, subscriptions] discards, end in
-            namespaces.remove(name, by: authority, condition: condition) { result in
-                guard case .success(let entries) = result else {
-                    end()
-                    return call.take(result, Problem.init) { _ in }
-                }
-                call.changed("namespace removed", count: Int(entries))
-                // A later namespace with the name must not get the ended changes and the credentials.
-                outbox.discard(name) { _ in
-                    end()
-                    if discards { call.changed("outbox discarded") }
-                    subscriptions.discard(name) { call.respond(.removed(1)) }
+            subscriptions.seal(name) { space in
+                namespaces.remove(name, by: authority, condition: condition) { result in
+                    guard case .success(let entries) = result else {
+                        end()
+                        if let space { subscriptions.unseal(name, space) }
+                        return call.take(result, Problem.init) { _ in }
+                    }
+                    call.changed("namespace removed", count: Int(entries))
+                    // A later namespace with the name must not get the ended changes and the credentials.
+                    outbox.discard(name) { _ in
+                        end()
+                        if discards { call.changed("outbox discarded") }
+                        guard let space else { return call.respond(.removed(1)) }
+                        subscriptions.discard(name, space) { call.respond(.removed(1)) }
+                    }
                 }
             }
         }
