@@ -55,7 +55,7 @@ package final class SubscriptionService: @unchecked Sendable {
     let tools: Tools
     package let metrics = SubscriptionMetrics()
     let queue = DispatchQueue(label: "larder.subscriptions")
-    /// Parses documents of sources, which takes long for long documents.
+    /// Parses documents of sources, and selects the items, which takes long for long lists.
     static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
     /// The most subscriptions of a namespace.
     static let limit = 1000
@@ -92,7 +92,7 @@ package final class SubscriptionService: @unchecked Sendable {
     var memberRequestLimit = 64
     /// The number of the last request for a member.
     var lastTransfer: UInt64 = 0
-    /// The documents that wait for ``parsing`` or are parsed.
+    /// The documents and lists that wait for ``parsing`` or are parsed.
     var waitingDocuments = 0
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
@@ -188,14 +188,12 @@ package final class SubscriptionService: @unchecked Sendable {
     /// Writes the changes of a set into the store. A failure is logged; the changes are tried again with the next ones.
     func save(_ set: HeldSet, _ store: SubscriptionStore) {
         metrics.note(set.report, of: set.id)
-        let (source, records) = set.state
-        let changed = records.filter { set.saved[$0.key] != $0.value }.map(\.value)
-        let removed = set.saved.keys.filter { records[$0] == nil }
-        guard !changed.isEmpty || !removed.isEmpty || source != set.savedSource else { return }
+        let changes = set.unsavedChanges()
+        guard !changes.changed.isEmpty || !changes.removed.isEmpty || changes.source != set.savedSource else { return }
         do {
-            try store.save(set.id, source, changed: changed, removed: removed)
-            (set.saved, set.savedSource) = (records, source)
-            self.records[set.id]?.source = source
+            try store.save(set.id, changes.source, changed: changes.changed, removed: changes.removed)
+            set.didSave(changes)
+            records[set.id]?.source = changes.source
         } catch {
             tools.logger.warning(
                 "the state of a subscription cannot be stored",
