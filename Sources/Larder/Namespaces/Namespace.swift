@@ -53,11 +53,12 @@ package final class Namespace: Sendable {
         ) { [logger] in logger.log($0) }
         options = NamespaceOptions(
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
+        let pauses = HostPauses(logger: logger)
         entries = EntryService(cache: cache, metrics: tools.metrics)
         downloads = DownloadManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
-                pending: tools.pending, pauses: HostPauses(logger: logger)),
+                pending: tools.pending, pauses: pauses),
             events: events, entryLimit: Int64(server.entryLimit), schemes: server.schemes,
             allowances: tools.downloadAllowances, logger: logger)
         gateway = Gateway(
@@ -67,7 +68,8 @@ package final class Namespace: Sendable {
             group: tools.gateways)
         pages = PageManager(
             tools: FetchTools(
-                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
+                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
+                pauses: pauses),
             directory: tools.directory.path, events: events, schemes: server.schemes, browsers: tools.browsers,
             logger: logger)
         viewer = PageViewer(cache: cache, clock: tools.clock, metrics: tools.metrics.pages)

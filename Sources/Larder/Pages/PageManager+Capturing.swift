@@ -58,7 +58,8 @@ extension PageManager {
         func makeStatic(isShown: Bool, completion: @escaping @Sendable (VisitResult) -> Void) -> OriginCapture {
             OriginCapture(
                 url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
-                isShown: isShown, into: page, tools: tools, advanced: advanced, completion: completion)
+                isShown: isShown, obeysPauses: request.obeysPauses, into: page, tools: tools, advanced: advanced,
+                completion: completion)
         }
         // A caller's own document is the state in which the caller's browser had it.
         let isShown = request.mode == .rendered || (request.mode == .auto && request.document == nil)
@@ -110,7 +111,9 @@ extension PageManager {
                 }
             }
             let reason = document.reason ?? refusal ?? result.rendering?.problem ?? "it has no document"
-            guard run.request.archive != nil else { return fail(run, .document(failure, reason)) }
+            guard run.request.archive != nil else {
+                return fail(run, .document(failure, reason), refusal: result.refusal)
+            }
             fail(run, result.reason == .tooLarge ? .archiveTooLarge(limit: ArchiveReader.limit) : .archive(reason))
         case .complete, .partial:
             let records = run.page.reserveResource()
@@ -200,13 +203,14 @@ extension PageManager {
         }
     }
 
-    private func fail(_ run: Run, _ problem: PageError) {
+    private func fail(_ run: Run, _ problem: PageError, refusal: AnswerWithoutBody? = nil) {
         run.page.abandon()
-        end(run.key, run.number, problem == .cancelled ? .cancelled : .failed, problem)
+        end(run.key, run.number, problem == .cancelled ? .cancelled : .failed, problem, refusal: refusal)
     }
 
     func end(
-        _ key: String, _ number: Int, _ outcome: PageStatus.State, _ problem: PageError?, hadPlace: Bool = true
+        _ key: String, _ number: Int, _ outcome: PageStatus.State, _ problem: PageError?,
+        refusal: AnswerWithoutBody? = nil, hadPlace: Bool = true
     ) {
         let now = tools.clock.now()
         let (job, next) = state.withLock { state -> (Job?, (key: String, job: Job)?) in
@@ -215,6 +219,7 @@ extension PageManager {
             job.status = job.currentStatus
             job.status.state = outcome
             job.status.problem = problem
+            job.status.refusal = refusal
             job.status.endDate = now
             // Under the lock, so that no listener gets the events of the page's next capture before.
             tell(.pageFinished, job.status, job.request)

@@ -61,8 +61,10 @@ final class HeldSet: @unchecked Sendable {
     /// The origins of the URLs in the definition, which get its headers.
     private let ownOrigins: Set<String>
     /// The records in the store.
-    var saved: [String: MemberRecord]
-    var savedSource: SourceState?
+    private var saved: [String: MemberRecord]
+    private(set) var savedSource: SourceState?
+    /// The keys of members of which the records may differ from those in the store; `nil`: all.
+    private var unsaved: Set<String>?
     var isSaveScheduled = false
 
     /// `copies`: the keys of the copies in the generation.
@@ -89,12 +91,44 @@ final class HeldSet: @unchecked Sendable {
 
     var isCapture: Bool { if case .capture = definition.source { true } else { false } }
 
-    /// The state of the source and of the members for the store.
-    var state: (source: SourceState, members: [String: MemberRecord]) {
-        let state = machine.state
-        var source = SourceState(state)
+    /// The difference between the state and the store.
+    struct Changes {
+        var source: SourceState
+        var changed: [MemberRecord]
+        /// The keys of members that have left.
+        var removed: [String] = []
+    }
+
+    /// Returns the changes since ``didSave(_:)``. A list that has not changed costs no look at each of its members.
+    func unsavedChanges() -> Changes {
+        if let keys = machine.takeChanges() { unsaved?.formUnion(keys) } else { unsaved = nil }
+        var source = SourceState(machine.stateOfSource)
         (source.etag, source.lastModified) = validators
         source.futureDates = futureDates.firstListed
+        guard let unsaved else {
+            let records = self.records
+            return Changes(
+                source: source, changed: records.filter { saved[$0.key] != $0.value }.map(\.value),
+                removed: saved.keys.filter { records[$0] == nil })
+        }
+        let changed = unsaved.compactMap { key -> MemberRecord? in
+            guard let member = machine.storedMember(key), let old = saved[key] else { return nil }
+            let record = MemberRecord(member: member, position: old.position, confirmed: confirmed[key])
+            return record == old ? nil : record
+        }
+        return Changes(source: source, changed: changed)
+    }
+
+    /// The store has the changes.
+    func didSave(_ changes: Changes) {
+        for record in changes.changed { saved[record.member.item.key] = record }
+        for key in changes.removed { saved[key] = nil }
+        (savedSource, unsaved) = (changes.source, [])
+    }
+
+    /// The records of all members.
+    var records: [String: MemberRecord] {
+        let state = machine.state
         var records: [String: MemberRecord] = [:]
         for (position, member) in state.members.enumerated() {
             let key = member.item.key
@@ -104,7 +138,7 @@ final class HeldSet: @unchecked Sendable {
             let key = member.item.key
             records[key] = MemberRecord(member: member, position: -1, confirmed: confirmed[key])
         }
-        return (source, records)
+        return records
     }
 
     /// The request fields for a URL: the headers of the definition for the origins that it names itself, because a list

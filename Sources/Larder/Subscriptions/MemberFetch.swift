@@ -152,13 +152,7 @@ final class MemberFetch: OriginReceiver {
             return then(Result(answer: .refused(reason: DownloadError.connectionAuthentication.description)))
         }
         order.tools.notePause(head)
-        let answer = AnswerWithoutBody(head, at: now)
-        switch answer.meaning {
-        case .gone(let forever): then(Result(answer: .gone(reason: answer.reason, forever: forever)))
-        case .forbidden, .rejected: then(Result(answer: .refused(reason: answer.reason)))
-        case .failed:
-            then(Result(answer: .failed(reason: answer.reason, pause: answer.pause), hostPause: answer.hostPause))
-        }
+        then(Result(AnswerWithoutBody(head, at: now)))
     }
 
     private func confirm(_ held: Entry, _ head: OriginHead, _ now: Timestamp) {
@@ -218,6 +212,17 @@ final class MemberFetch: OriginReceiver {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid, .redirectInvalid, .tooLarge:
             then(Result(answer: .refused(reason: words)))
         default: fail(words)
+        }
+    }
+}
+
+extension MemberFetch.Result {
+    init(_ refusal: AnswerWithoutBody) {
+        switch refusal.meaning {
+        case .gone(let forever): self.init(answer: .gone(reason: refusal.reason, forever: forever))
+        case .forbidden, .rejected: self.init(answer: .refused(reason: refusal.reason))
+        case .failed:
+            self.init(answer: .failed(reason: refusal.reason, pause: refusal.pause), hostPause: refusal.hostPause)
         }
     }
 }

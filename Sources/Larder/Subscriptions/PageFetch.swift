@@ -2,8 +2,8 @@ import DiskCache
 import Primitives
 import Subscriptions
 
-/// Captures a page that a subscription holds. A capture replaces the page at one instant by itself, so the switch to
-/// the next generation only holds the page.
+/// Captures a page that a subscription holds. A capture replaces the page at one instant by itself, before the switch
+/// to the next generation, which only holds the page.
 enum PageFetch {
     /// `then` is called once, on any thread, and must not block.
     static func start(
@@ -18,6 +18,7 @@ enum PageFetch {
         request.ttl = order.ttl
         request.tags = Set(order.tags)
         request.fields = order.fields
+        request.obeysPauses = true
         do throws(PageError) {
             try pages.capture(request) { status in then(result(of: status, member)) }
         } catch {
@@ -30,6 +31,7 @@ enum PageFetch {
         case .complete, .partial: return MemberFetch.Result(answer: .confirmed(least: .zero), member: member)
         case .queued, .fetching, .failed, .cancelled: break
         }
+        if let refusal = status.refusal { return MemberFetch.Result(refusal) }
         let reason = status.problem?.description ?? "the capture ended without a page"
         switch status.problem {
         case .document(.refused, _)?, .schemeRefused?, .noBrowser?:

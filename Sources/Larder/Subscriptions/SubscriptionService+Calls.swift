@@ -71,6 +71,10 @@ extension SubscriptionService {
         _ definition: Subscription, _ namespace: String, _ condition: Condition?
     ) throws(SubscriptionFailure) -> (SubscriptionRecord, isNew: Bool) {
         let store = try store()
+        forgetRemoved()
+        guard let space = tools.namespace(namespace) else { throw .noNamespace(namespace) }
+        let isBeingRemoved = records.values.contains { $0.namespace == namespace && $0.endingSpace != nil }
+        guard sealed[space.id] == nil, !isBeingRemoved else { throw .removing(namespace) }
         let old = record(definition.name, namespace)
         guard condition?(old != nil) ?? true else { throw .conditionFailed }
         guard old != nil || records.values.count(where: { $0.namespace == namespace }) < Self.limit else {
@@ -93,7 +97,7 @@ extension SubscriptionService {
                 id: id, namespace: namespace, definition: definition, source: SourceState(state))
             if let old = records.updateValue(record, forKey: id) { step(.redefined, old.id) }
             if lives[id] == nil { lives[id] = RecordLife() }
-            step(.turn(space: tools.namespace(namespace)?.id), id)
+            step(.turn(space: space.id), id)
             scheduleAdvance()
             return (record, isNew: old == nil)
         } catch {
@@ -117,7 +121,7 @@ extension SubscriptionService {
     ) {
         reading(completion, after: { $0.namespace == namespace }) { [self] () throws(SubscriptionFailure) in
             let all = records.values.filter {
-                $0.namespace == namespace && $0.ending == nil && $0.definition.name > name
+                $0.namespace == namespace && $0.ending == nil && $0.definition.name > name && space(of: $0) != nil
             }.sorted { $0.definition.name < $1.definition.name }
             let page = all.prefix(limit)
             return (page.map { report(of: $0) }, all.count > page.count ? page.last?.definition.name : nil)
@@ -174,7 +178,9 @@ extension SubscriptionService {
     ) {
         queue.async { [self] in
             do {
-                guard let store = try storeIfExists(), var record = record(name, namespace) else {
+                let store = try storeIfExists()
+                forgetRemoved()
+                guard let store, var record = record(name, namespace) else {
                     let holder = HolderName(namespace: namespace, name: name)
                     return removeOrphan(holder, keepingCopies: keepingCopies, condition, completion)
                 }
@@ -187,24 +193,6 @@ extension SubscriptionService {
                 step(.endRequested, record.id)
             } catch {
                 completion(.failure(SubscriptionFailure(error)))
-            }
-        }
-    }
-
-    /// Removes the subscriptions of a namespace that was removed with its entries.
-    package func discard(_ namespace: String, completion: @escaping @Sendable () -> Void) {
-        queue.async { [self] in
-            defer { completion() }
-            guard let store = try? storeIfExists() else { return }
-            for record in records.values where record.namespace == namespace {
-                step(.discarded, record.id)
-                (records[record.id], lives[record.id]) = (nil, nil)
-                for waiter in endings.removeValue(forKey: record.id) ?? [] { waiter(.success(0)) }
-                do {
-                    try store.remove(record.id)
-                } catch {
-                    warn("a subscription cannot be removed", record, "\(error)")
-                }
             }
         }
     }
@@ -246,6 +234,7 @@ extension SubscriptionService {
         completion(
             Result { () throws(SubscriptionFailure) in
                 _ = try storeIfExists()
+                forgetRemoved()
                 return try read()
             })
     }
@@ -265,7 +254,7 @@ extension SubscriptionService {
 
     private func record(_ name: String, _ namespace: String) -> SubscriptionRecord? {
         let name = HolderName(namespace: namespace, name: name)
-        return records.values.first { $0.holder == name && $0.ending == nil }
+        return records.values.first { $0.holder == name && $0.ending == nil && space(of: $0) != nil }
     }
 
     private func found(_ name: String, _ namespace: String) throws(SubscriptionFailure) -> SubscriptionRecord {

@@ -45,7 +45,7 @@ extension SubscriptionService {
             guard date <= now else { return date }
             // The end of a request lets the next one begin.
             guard memberRequestCount < memberRequestLimit else { return nil }
-            if case .wait(let turn) = pacer.take(host, set.definition.pacing, at: now) {
+            if case .wait(let turn) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
                 set.machine.holdHost(host, until: turn)
             } else if let request = set.machine.beginMember(ofHost: host, at: now) {
                 fetch(request, set, stage, space)

@@ -7,7 +7,8 @@ import Subscriptions
 extension SubscriptionService {
     /// Reports the present versions of the namespaces to all subscriptions.
     func settleSets() {
-        for (id, record) in records { step(.turn(space: tools.namespace(record.namespace)?.id), id) }
+        forgetRemoved()
+        for (id, record) in records { step(.turn(space: space(of: record)?.id), id) }
     }
 
     /// The result of a lookup.
@@ -39,7 +40,7 @@ extension SubscriptionService {
     /// Looks up which copies the cache holds.
     private func lookUp(_ record: SubscriptionRecord) {
         let (id, name) = (record.id, record.definition.name)
-        guard let space = tools.namespace(record.namespace), let members = members(of: record) else {
+        guard let space = space(of: record), let members = members(of: record) else {
             // Not at once, because this call is part of another event.
             return queue.async { [self] in step(.lookedUp(isFound: false), id) }
         }
@@ -100,6 +101,7 @@ extension SubscriptionService {
         set.stage = .none
         set.cancelAllRequests()
         sets[set.id] = nil
+        pacer.leave(set.id)
         metrics.forget(set.id)
         scheduleAdvance()
     }
@@ -107,7 +109,7 @@ extension SubscriptionService {
     /// Ends a subscription in the cache, and then in the store.
     private func release(_ record: SubscriptionRecord) {
         let id = record.id
-        guard let ending = record.ending, let space = tools.namespace(record.namespace) else {
+        guard let ending = record.ending, let space = space(of: record) else {
             return queue.async { [self] in step(.released(isDone: false), id) }
         }
         space.cache.release(record.definition.name, removing: ending == .removingCopies) { [self] result in

@@ -15,7 +15,7 @@ extension SubscriptionService {
         let reading = set.reading ?? SourceReading(set.definition, futureDates: set.futureDates)
         guard let text = reading.next else {
             if isBeginning { set.machine.beginSource() }
-            endReading(reading, set, at: now)
+            parse(nil, for: reading, of: set, at: now)
             return nil
         }
         guard let url = try? CanonicalURL(text) else {
@@ -28,7 +28,7 @@ extension SubscriptionService {
         // The end of each parse comes back to here.
         guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
-        if case .wait(let date) = pacer.take(host, set.definition.pacing, at: now) {
+        if case .wait(let date) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
             guard let end = pacer.pauseEnd(of: host, at: now) else { return date }
             if isBeginning {
                 handle(.sourcePaused(until: end), set)
@@ -95,17 +95,26 @@ extension SubscriptionService {
         case .failed(let reason, let wish, let hostPause):
             if let hostPause { pause(host, for: hostPause) }
             fail(reason, reading, pause: wish, set)
-        case .document(let document):
-            waitingDocuments += 1
-            Self.parsing.async { [self] in
-                var reading = reading
-                reading.receive(document, at: now)
-                queue.async { [self, reading] in
-                    waitingDocuments -= 1
-                    guard sets[set.id] === set else { return scheduleAdvance() }
-                    (set.isReadingDocument, set.reading) = (false, reading)
-                    scheduleAdvance()
-                }
+        case .document(let document): parse(document, for: reading, of: set, at: now)
+        }
+    }
+
+    /// Parses a document, and selects the items when the list is complete. Both take long for long lists, so the queue
+    /// of the service only gets the results.
+    private func parse(
+        _ document: SourceReading.Document?, for reading: SourceReading, of set: HeldSet, at now: Timestamp
+    ) {
+        (set.reading, set.isReadingDocument) = (reading, true)
+        waitingDocuments += 1
+        Self.parsing.async { [self] in
+            var reading = reading
+            if let document { reading.receive(document, at: now) }
+            let answer = reading.next == nil ? reading.answer(at: now) : nil
+            queue.async { [self, reading] in
+                waitingDocuments -= 1
+                guard sets[set.id] === set else { return scheduleAdvance() }
+                (set.isReadingDocument, set.reading) = (false, reading)
+                if let answer { endReading(reading, answer, set) } else { scheduleAdvance() }
             }
         }
     }
@@ -113,15 +122,15 @@ extension SubscriptionService {
     private func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
         var reading = reading
         reading.fail(reason, pause: pause)
-        endReading(reading, set, at: tools.clock.now())
+        let answer = reading.answer(at: tools.clock.now())
+        endReading(reading, answer, set)
     }
 
     /// Only the list of which the set is made has validators. If the validators of a refused document stayed, the
     /// origin would confirm that document, and the confirmation would count as a good list.
-    private func endReading(_ reading: SourceReading, _ set: HeldSet, at now: Timestamp) {
-        var reading = reading
+    private func endReading(_ reading: SourceReading, _ answer: SourceAnswer, _ set: HeldSet) {
         (set.reading, set.isReadingDocument) = (nil, false)
-        handle(.sourceAnswered(limited(reading.answer(at: now), set)), set)
+        handle(.sourceAnswered(limited(answer, set)), set)
         guard set.machine.sourceProblem == nil else { return }
         set.futureDates = reading.futureDates
         if let validators = reading.validators { set.validators = validators }

@@ -55,7 +55,7 @@ package final class SubscriptionService: @unchecked Sendable {
     let tools: Tools
     package let metrics = SubscriptionMetrics()
     let queue = DispatchQueue(label: "larder.subscriptions")
-    /// Parses documents of sources, which takes long for long documents.
+    /// Parses documents of sources, and selects the items, which takes long for long lists.
     static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
     /// The most subscriptions of a namespace.
     static let limit = 1000
@@ -79,16 +79,20 @@ package final class SubscriptionService: @unchecked Sendable {
     var waitingCalls: [Int64: [@Sendable () -> Void]] = [:]
     /// The lost subscriptions of which the copies are being looked up or released.
     var releasing: Set<HolderName> = []
+    /// The numbers of the removals that run, by the numbers of their namespaces.
+    var sealed: [Int: Int] = [:]
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
+    /// The number of hosts above which the pacer forgets hosts again, because this takes a time for each host.
+    private var pacedHostLimit = 1000
     var memberRequestCount = 0
     /// The most requests for members at the same time, over all subscriptions, because the client also serves callers.
     /// Their downloads must not wait behind a list over many hosts.
     var memberRequestLimit = 64
     /// The number of the last request for a member.
     var lastTransfer: UInt64 = 0
-    /// The documents that wait for ``parsing`` or are parsed.
+    /// The documents and lists that wait for ``parsing`` or are parsed.
     var waitingDocuments = 0
     private var savedPauses: [String: Timestamp] = [:]
     private var isAdvanceScheduled = false
@@ -163,6 +167,7 @@ package final class SubscriptionService: @unchecked Sendable {
             }
             if !records.isEmpty { pacer.restarted(at: now) }
             phase = .open(store)
+            forgetUndoneRemovals(store)
             // Calls then wait for the sets.
             settleSets()
             scheduleAdvance()
@@ -183,14 +188,12 @@ package final class SubscriptionService: @unchecked Sendable {
     /// Writes the changes of a set into the store. A failure is logged; the changes are tried again with the next ones.
     func save(_ set: HeldSet, _ store: SubscriptionStore) {
         metrics.note(set.report, of: set.id)
-        let (source, records) = set.state
-        let changed = records.filter { set.saved[$0.key] != $0.value }.map(\.value)
-        let removed = set.saved.keys.filter { records[$0] == nil }
-        guard !changed.isEmpty || !removed.isEmpty || source != set.savedSource else { return }
+        let changes = set.unsavedChanges()
+        guard !changes.changed.isEmpty || !changes.removed.isEmpty || changes.source != set.savedSource else { return }
         do {
-            try store.save(set.id, source, changed: changed, removed: removed)
-            (set.saved, set.savedSource) = (records, source)
-            self.records[set.id]?.source = source
+            try store.save(set.id, changes.source, changed: changes.changed, removed: changes.removed)
+            set.didSave(changes)
+            records[set.id]?.source = changes.source
         } catch {
             tools.logger.warning(
                 "the state of a subscription cannot be stored",
@@ -241,12 +244,20 @@ package final class SubscriptionService: @unchecked Sendable {
         guard case .open(let store) = phase else { return }
         let now = tools.clock.now()
         settleSets()
-        pacer.forget(at: now)
+        pacer.observe(now)
+        if pacer.count > pacedHostLimit {
+            pacer.forget(at: now)
+            pacedHostLimit = max(2 * pacer.count, 1000)
+        }
         var next: Timestamp?
         // Another order each time, so that no subscription always takes the turn of a host.
         for set in sets.values.shuffled() {
             guard let date = advance(set, store, at: now) else { continue }
             next = min(next ?? date, date)
+        }
+        for host in pacer.endTurn() {
+            for set in sets.values { set.machine.freeHost(host) }
+            scheduleAdvance()
         }
         alarm.set(next ?? .distantFuture) { [weak self] in self?.advance() }
     }

@@ -62,7 +62,7 @@ extension Problem {
         case .refused: self.init(403, failure.description, pointer: "/source")
         case .noCredential: self.init(422, failure.description, pointer: "/credential")
         case .conditionFailed: self = .preconditionFailed
-        case .ending: self.init(503, failure.description)
+        case .ending, .removing: self.init(503, failure.description)
         case .stopping: self = .stopping
         case .state(.noSpace): self.init(507, failure.description)
         case .state(.other): self.init(500, failure.description)

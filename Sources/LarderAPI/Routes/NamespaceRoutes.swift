@@ -137,25 +137,37 @@ struct NamespaceRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let name = try Self.name(head)
         let (authority, condition) = (head.visitor.authority, condition(head))
-        try withoutChanges(of: name, for: .removal, head, call) { [namespaces, outbox, subscriptions] discards, end in
-            namespaces.remove(name, by: authority, condition: condition) { result in
-                guard case .success(let entries) = result else {
-                    end()
-                    return call.take(result, Problem.init) { _ in }
-                }
-                call.changed("namespace removed", count: Int(entries))
-                // A later namespace with the name must not get the ended changes and the credentials.
-                outbox.discard(name) { result in
-                    end()
-                    if discards, case .success = result { call.changed("outbox discarded") }
-                    subscriptions.discard(name) {
-                        let words =
-                            "the namespace was removed, but not yet the changes and credentials of its outbox, which "
-                            + "Larder removes before the name is used again"
-                        call.take(result, { Problem($0, after: words) }) { call.respond(.removed(1)) }
+        try withoutChanges(of: name, for: .removal, head, call) { [namespaces, subscriptions] discards, end in
+            subscriptions.seal(name) { space in
+                namespaces.remove(name, by: authority, condition: condition) { result in
+                    guard case .success(let entries) = result else {
+                        end()
+                        if let space { subscriptions.unseal(name, space) }
+                        return call.take(result, Problem.init) { _ in }
                     }
+                    call.changed("namespace removed", count: Int(entries))
+                    discardRest(of: name, space, discardsChanges: discards, call, end)
                 }
             }
+        }
+    }
+
+    /// Removes the changes, credentials and subscriptions of a removed namespace, because a later namespace with the
+    /// name must not get them, and answers.
+    private func discardRest(
+        of name: String, _ space: Int?, discardsChanges: Bool, _ call: Call, _ end: @escaping @Sendable () -> Void
+    ) {
+        outbox.discard(name) { [subscriptions] result in
+            end()
+            if discardsChanges, case .success = result { call.changed("outbox discarded") }
+            let answer: @Sendable () -> Void = {
+                let words =
+                    "the namespace was removed, but not yet the changes and credentials of its outbox, which Larder "
+                    + "removes before the name is used again"
+                call.take(result, { Problem($0, after: words) }) { call.respond(.removed(1)) }
+            }
+            guard let space else { return answer() }
+            subscriptions.discard(name, space, completion: answer)
         }
     }
 

@@ -20,6 +20,7 @@ extension RefreshMachine {
         for (host, trouble) in troubles { troubles[host]?.pauseEnd = trouble.pauseEnd.map { $0 + step } }
         (queue, asked) = (DueQueue(), Heap())
         leaving = leaving.mapValues { $0.moved(by: step) }
+        changes = nil
         for member in Array(members.values) { set(member.moved(by: step)) }
     }
 

@@ -83,6 +83,7 @@ extension RefreshMachine {
         (sourceProblem, isRedefined) = (nil, false)
         let keys = new.map(\.key)
         let isChanged = keys != wanted
+        if isChanged { changes = nil }
         for key in wanted where !seen.contains(key) {
             if let member = remove(key), member.hasCopy { leaving[key] = member }
         }
@@ -209,6 +210,7 @@ extension RefreshMachine {
             if member.hasCopy, member.step == .settled { (member.step, member.isStaged) = (.resting, false) }
             set(member)
         }
+        if !leaving.isEmpty { changes = nil }
         (joining, leaving, copies) = ([], [:], [])
         noRoomSince = nil
         let isFirstLoss = round?.isRepetition == false

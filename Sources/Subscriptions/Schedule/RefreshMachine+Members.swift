@@ -76,6 +76,7 @@ extension RefreshMachine {
         if let wait, wait != oldWait || member.item.host != old?.item.host { queue.add(wait, host: member.item.host) }
         if let date = member.asked, date != old?.asked { asked.insert(.init(due: date, key: key)) }
         members[key] = member
+        changes?.insert(key)
     }
 
     mutating func remove(_ key: String) -> Member? {

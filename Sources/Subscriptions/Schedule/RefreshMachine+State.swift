@@ -53,15 +53,25 @@ extension RefreshMachine {
 
     /// The state as a restart at this moment should find it.
     package var state: State {
-        let resting = wanted.compactMap { members[$0] }.map { member in
-            var member = member
-            // The stage ends with the process.
-            if member.isStaged, let round { member.discardBody(due: round.start) }
-            member.step = .resting
-            member.endRequest()
-            return member
-        }
-        var state = State(members: resting, sourceDue: sourceDue, date: clock.latest)
+        var state = stateOfSource
+        state.members = wanted.compactMap { storedMember($0) }
+        state.leaving = leaving.values.sorted { $0.item.key < $1.item.key }
+        return state
+    }
+
+    /// A wanted member in ``state``; `nil` for another key.
+    package func storedMember(_ key: String) -> Member? {
+        guard var member = members[key] else { return nil }
+        // The stage ends with the process.
+        if member.isStaged, let round { member.discardBody(due: round.start) }
+        member.step = .resting
+        member.endRequest()
+        return member
+    }
+
+    /// ``state`` without the members.
+    package var stateOfSource: State {
+        var state = State(members: [], sourceDue: sourceDue, date: clock.latest)
         state.sourceEarliest = sourceEarliest
         state.sourceInterval = sourceInterval
         state.regularDue = regularDue
@@ -69,9 +79,15 @@ extension RefreshMachine {
         state.noRoomSince = noRoomSince
         state.pauses = troubles.compactMapValues(\.pauseEnd)
         state.isRedefined = isRedefined
-        state.leaving = leaving.values.sorted { $0.item.key < $1.item.key }
         state.isUrgent = isUrgent || isRequestedAgain || round?.isUrgent == true
         if let round, state.isUrgent { state.sourceDue = min(sourceDue, round.start) }
         return state
+    }
+
+    /// The keys of the members of which ``state`` may have changed since the last call; `nil`: the list, or a member
+    /// that leaves, has changed, too.
+    package mutating func takeChanges() -> Set<String>? {
+        defer { changes = [] }
+        return changes
     }
 }

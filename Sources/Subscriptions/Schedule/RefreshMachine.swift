@@ -129,6 +129,8 @@ package struct RefreshMachine: Sendable {
     var leaving: [String: Member] = [:]
     /// The keys of copies without a member, until a switch releases them.
     var copies: Set<String>
+    /// The keys of the members that have changed since ``takeChanges()``; `nil`: all, because the list has changed.
+    var changes: Set<String>?
     var isSwitching = false
     /// Whether the running switch ends the round.
     var endsRound = false

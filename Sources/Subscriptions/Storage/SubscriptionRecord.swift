@@ -18,6 +18,9 @@ package struct SubscriptionRecord: Sendable {
     package var source: SourceState
     /// `nil`: the subscription goes on.
     package var ending: Ending?
+    /// The number of the namespace, of which the removal has begun: the subscription is not one of a later namespace
+    /// with the name. `nil`: no removal has begun.
+    package var endingSpace: Int?
 
     /// A subscription that goes on.
     package init(id: Int64, namespace: String, definition: Subscription, source: SourceState) {

@@ -62,6 +62,8 @@ package final class SubscriptionStore: Sendable {
             "ALTER TABLE subscriptions ADD COLUMN futureDates TEXT",
             // NULL: the same as url.
             "ALTER TABLE members ADD COLUMN requestURL TEXT",
+            // NULL: no removal of the namespace has begun.
+            "ALTER TABLE subscriptions ADD COLUMN endingSpace INTEGER",
         ])
 
     private let database: StateDatabase
@@ -100,6 +102,7 @@ package final class SubscriptionStore: Sendable {
                 record.source.lastModified = row["lastModified"]
                 record.source.futureDates = SourceState.futureDates(row["futureDates"])
                 record.ending = (row["ending"] as String?).flatMap(SubscriptionRecord.Ending.init)
+                record.endingSpace = row["endingSpace"]
                 return record
             }
         }
@@ -127,6 +130,14 @@ package final class SubscriptionStore: Sendable {
     package func end(_ id: Int64, _ ending: SubscriptionRecord.Ending) throws(StateError) {
         try write { db in
             try db.execute(sql: "UPDATE subscriptions SET ending = ? WHERE id = ?", arguments: [ending.rawValue, id])
+        }
+    }
+
+    /// Sets ``SubscriptionRecord/endingSpace`` of all subscriptions of a namespace.
+    package func mark(_ namespace: String, endingWith space: Int?) throws(StateError) {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE subscriptions SET endingSpace = ? WHERE namespace = ?", arguments: [space, namespace])
         }
     }
 

@@ -29,6 +29,27 @@ struct SourceDocumentTests {
         }
     }
 
+    @Test("The items of a list and of a feed are selected on the parser's queue, so that calls do not wait for this")
+    func selection() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/1": "one"])
+            web["/feed"] = .init(body: web.feed(["/1"]))
+            let gate = Gate("the parser")
+            defer { gate.open() }
+            SubscriptionService.parsing.async { try? gate.waitBlocking() }
+            try await test.put("set", ["source": ["urls": [.string(web.url("/1"))]]])
+            try await test.put("news", ["source": ["feed": .string(web.url("/feed"))]])
+            for name in ["set", "news"] {
+                let report = try await test.wait(name) { _ in
+                    test.service.queue.sync { test.service.waitingDocuments == 2 }
+                }
+                #expect(report.wanted == 0 && report.isRefreshing)
+            }
+            gate.open()
+            for name in ["set", "news"] { #expect(try await test.wait(name, generation: 1).held == 1) }
+        }
+    }
+
     @Test("Without memory for another long document, a source fails until memory is free; short documents have a place")
     func memory() async throws {
         try await TestSubscriptions.withOne { test in

@@ -62,11 +62,11 @@ final class TestSubscriptions: Sendable {
 
     /// Puts a definition, with no pause between two requests unless the definition says otherwise.
     @discardableResult
-    func put(_ name: String, _ json: JSON) async throws -> SubscriptionReport {
+    func put(_ name: String, _ json: JSON, in namespace: String = "default") async throws -> SubscriptionReport {
         guard case .object(var members) = json else { fatalError("a definition is an object") }
         if json["minGap"] == nil { members.append(.init("minGap", 0)) }
         let definition = try SubscriptionDefinition(name: name, .object(members))
-        return try await result { self.service.put(definition, in: "default", completion: $0) }.report
+        return try await result { self.service.put(definition, in: namespace, completion: $0) }.report
     }
 
     func report(_ name: String) async throws -> SubscriptionReport {
@@ -90,8 +90,8 @@ final class TestSubscriptions: Sendable {
     }
 
     /// The names of all subscriptions.
-    func names() async throws -> [String] {
-        let page = try await result { self.service.list(in: "default", after: "", limit: 100, completion: $0) }
+    func names(in namespace: String = "default") async throws -> [String] {
+        let page = try await result { self.service.list(in: namespace, after: "", limit: 100, completion: $0) }
         return page.reports.map(\.name)
     }
 

@@ -37,6 +37,10 @@ final class CaptureFetch: OriginReceiver {
             State(record: CaptureRecord(url: resource.url.text, kind: resource.kind, date: owner.tools.clock.now())))
     }
 
+    func originWillBeAsked(_ origin: String) throws {
+        if owner.obeysPauses { try owner.tools.checkPause(of: origin) }
+    }
+
     func originDidAnswer(_ head: OriginHead) throws {
         owner.set(head.fields[values: .setCookie], by: url)
         let fields = CaptureRecord.kept(head.fields)
@@ -49,6 +53,10 @@ final class CaptureFetch: OriginReceiver {
                 state.target = target
             }
             throw RedirectFound()
+        }
+        if !(200..<300).contains(head.status) {
+            owner.refused(index, AnswerWithoutBody(head, at: owner.tools.clock.now()))
+            if owner.obeysPauses { owner.tools.notePause(head) }
         }
         // A 206 answers no request of a capture, and a 304 has no body.
         guard head.status != 206, head.status != 304 else {
@@ -90,6 +98,10 @@ final class CaptureFetch: OriginReceiver {
         case .failure(let error):
             reservation?.abandon()
             if let target = state.target { return owner.redirected(index, state.record, to: target) }
+            let cause = DownloadError(error)
+            if let pause = cause.pause(at: owner.tools.clock.now()) {
+                owner.refused(index, AnswerWithoutBody(pause: pause, reason: cause.description))
+            }
             owner.failed(index, CaptureMachine.Reason(error), mayPass: error.mayPass)
         }
     }

@@ -28,6 +28,8 @@ final class OriginCapture: PageVisit {
         var demands: [Int: [@Sendable (Demanded?) -> Void]] = [:]
         /// The fields of the browser's requests.
         var demandedFields: [Int: HTTPFields] = [:]
+        /// The last answer in place of the page's document.
+        var refusal: AnswerWithoutBody?
         /// The cookies of the answers, for the browser.
         var setCookies: [String: [String]] = [:]
 
@@ -67,6 +69,8 @@ final class OriginCapture: PageVisit {
     /// The caller's own document; `nil`: the origin's.
     private let document: [UInt8]?
     private let limits: CaptureLimits
+    /// Whether hosts that want a pause are not asked.
+    let obeysPauses: Bool
     let state: Locked<State>
     private let advanced: @Sendable () -> Void
     private let completion: @Sendable (VisitResult) -> Void
@@ -79,12 +83,14 @@ final class OriginCapture: PageVisit {
     /// ``shown(_:at:isWhole:)``.
     init(
         _ page: WebURL, document: [UInt8]? = nil, fields: HTTPFields = [:], cookies: [String] = [],
-        limits: CaptureLimits = CaptureLimits(), isShown: Bool = false, into capture: PageCapture, tools: FetchTools,
+        limits: CaptureLimits = CaptureLimits(), isShown: Bool = false, obeysPauses: Bool = false,
+        into capture: PageCapture, tools: FetchTools,
         advanced: @escaping @Sendable () -> Void = {}, completion: @escaping @Sendable (VisitResult) -> Void
     ) {
         self.page = page
         self.fields = fields
         self.limits = limits
+        self.obeysPauses = obeysPauses
         self.capture = capture
         self.tools = tools
         self.document = document
@@ -208,8 +214,8 @@ final class OriginCapture: PageVisit {
             let reason: CaptureMachine.Reason? =
                 if case .missing(let reason) = state.machine.resources[page].state { reason } else { nil }
             return VisitResult(
-                outcome: outcome, records: records, page: page, reason: reason, title: state.title,
-                progress: state.machine.progress, isLimited: state.machine.isCut)
+                outcome: outcome, records: records, page: page, reason: reason, refusal: state.refusal,
+                title: state.title, progress: state.machine.progress, isLimited: state.machine.isCut)
         }
         completion(result)
     }
@@ -221,6 +227,13 @@ final class OriginCapture: PageVisit {
         state.withLock { state in
             for cookie in cookies { state.cookies.set(cookie, by: url) }
             if state.machine.isShowing { state.setCookies[url.text] = cookies }
+        }
+    }
+
+    /// Notes an answer in place of the resource's document, if the resource is the page.
+    func refused(_ index: Int, _ answer: AnswerWithoutBody) {
+        state.withLock { state in
+            if index == state.machine.page { state.refusal = answer }
         }
     }
 

@@ -17,6 +17,8 @@ struct VisitResult: Sendable {
     var page: Int
     /// The reason for which the page's document is missing; `nil` for a captured document.
     var reason: CaptureMachine.Reason?
+    /// The last answer of an origin in place of the page's document; `nil` without one.
+    var refusal: AnswerWithoutBody?
     var title: String?
     var progress: CaptureProgress
     /// Whether a limit kept resources out that have no records.

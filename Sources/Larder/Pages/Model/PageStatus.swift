@@ -32,6 +32,8 @@ package struct PageRequest: Sendable {
     /// `NAME=VALUE` for the page's own host. Forgotten with the capture.
     package var cookies: [String] = []
     package var limits = CaptureLimits()
+    /// Whether hosts that want a pause are not asked, as with downloads.
+    package var obeysPauses = false
     /// The size of the browser's window, in CSS pixels.
     package var viewport = Viewport()
     /// Whether the browser scrolls through the page, so that the page loads all images.
@@ -90,6 +92,8 @@ package struct PageStatus: Sendable {
     package internal(set) var endDate: Timestamp?
     /// The reason of a capture that failed, or that did not replace a better one; otherwise `nil`.
     package internal(set) var problem: PageError?
+    /// The answer in place of the page's document; `nil`: the document has come, or there was no answer.
+    package internal(set) var refusal: AnswerWithoutBody?
     package internal(set) var progress = CaptureProgress()
 
     package var isRunning: Bool { state == .queued || state == .fetching }

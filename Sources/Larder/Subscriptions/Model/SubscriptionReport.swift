@@ -77,6 +77,8 @@ package enum SubscriptionFailure: Error, Sendable {
     case conditionFailed
     /// The subscription is being removed.
     case ending(String)
+    /// The namespace is being removed.
+    case removing(String)
     case stopping
     /// The state cannot be read or written; in words.
     case state(StateFailure)
@@ -101,6 +103,7 @@ extension SubscriptionFailure: CustomStringConvertible {
         case .noCredential(let name): "there is no credential \"\(name)\"; store it first (PUT /credentials/\(name))"
         case .noNamespace(let name): "there is no namespace \"\(name)\""
         case .conditionFailed: "the subscription does not match the condition of the request"
+        case .removing(let name): "the namespace \"\(name)\" is being removed; retry later"
         case .ending(let name): "the subscription \"\(name)\" is being removed; retry later"
         case .stopping: "the server is stopping"
         case .state(.noSpace): "the disk is full, and the subscription was not stored; free some space and try again"

@@ -2,8 +2,8 @@ import Origin
 import Primitives
 
 /// The meaning of an answer that brings no body to hold, for the resource and for its host: a pure value. Documents of
-/// sources and members share it.
-struct AnswerWithoutBody: Sendable {
+/// sources, members, and the documents of captured pages share it.
+package struct AnswerWithoutBody: Hashable, Sendable {
     enum Meaning: Hashable, Sendable {
         /// 404 and 410; `forever`: 410.
         case gone(forever: Bool)
@@ -39,6 +39,12 @@ struct AnswerWithoutBody: Sendable {
         case 408, 425, 500..<600: meaning = .failed
         default: meaning = .rejected
         }
+    }
+
+    /// The answer that a host in a pause would give.
+    init(pause: Duration, reason: String) {
+        (meaning, self.reason) = (.failed, reason)
+        (self.pause, hostPause) = (pause, pause)
     }
 
     /// After a 429 without `Retry-After`.

@@ -1,0 +1,98 @@
+import Primitives
+import Subscriptions
+
+/// The removals of namespaces. All subscriptions of a namespace end with it, also if the process ends between the two
+/// removals, and no subscription of a later namespace with the same name does. Therefore the subscriptions have the
+/// number of the namespace (``Namespace/id``) in the store before its removal begins.
+extension SubscriptionService {
+    /// Call before a namespace is removed, and then ``unseal(_:_:)`` or ``discard(_:_:completion:)`` with the number
+    /// that `completion` gets; `nil`: there is no such namespace. Until then no subscription of the namespace begins.
+    package func seal(_ namespace: String, completion: @escaping @Sendable (Int?) -> Void) {
+        queue.async { [self] in
+            let space = tools.namespace(namespace)?.id
+            if let space {
+                sealed[space, default: 0] += 1
+                forgetRemoved()
+                mark(namespace, endingWith: space)
+            }
+            completion(space)
+        }
+    }
+
+    /// The namespace has not been removed.
+    package func unseal(_ namespace: String, _ space: Int) {
+        queue.async { [self] in
+            release(space)
+            // Another call may still remove the namespace.
+            if sealed[space] == nil, records.values.contains(where: { $0.endingSpace == space }) {
+                mark(namespace, endingWith: nil)
+            }
+        }
+    }
+
+    /// Removes the subscriptions of a namespace that has been removed with its entries.
+    package func discard(_ namespace: String, _ space: Int, completion: @escaping @Sendable () -> Void) {
+        queue.async { [self] in
+            defer { completion() }
+            release(space)
+            guard case .open(let store) = phase else { return }
+            for record in records.values where record.namespace == namespace && record.endingSpace == space {
+                discard(record, store)
+            }
+        }
+    }
+
+    private func release(_ space: Int) {
+        let count = (sealed[space] ?? 1) - 1
+        sealed[space] = count > 0 ? count : nil
+    }
+
+    private func mark(_ namespace: String, endingWith space: Int?) {
+        do {
+            guard let store = try storeIfExists() else { return }
+            for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = space }
+            try store.mark(namespace, endingWith: space)
+        } catch {
+            tools.logger.warning(
+                "the removal of a namespace cannot be noted in the state of its subscriptions",
+                metadata: ["namespace": "\(namespace)", "reason": "\(error)"])
+        }
+    }
+
+    private func discard(_ record: SubscriptionRecord, _ store: SubscriptionStore) {
+        step(.discarded, record.id)
+        (records[record.id], lives[record.id]) = (nil, nil)
+        for waiter in endings.removeValue(forKey: record.id) ?? [] { waiter(.success(0)) }
+        do {
+            try store.remove(record.id)
+        } catch {
+            warn("a subscription cannot be removed", record, "\(error)")
+        }
+    }
+
+    /// The namespace of a subscription; `nil` without one. A later namespace with the name is another one.
+    func space(of record: SubscriptionRecord) -> Namespace? {
+        guard let space = tools.namespace(record.namespace) else { return nil }
+        return record.endingSpace ?? space.id == space.id ? space : nil
+    }
+
+    /// Removes the subscriptions of removed namespaces of which the names are in use again. A removal that runs decides
+    /// itself, because the namespace may only have a new version.
+    func forgetRemoved() {
+        guard case .open(let store) = phase else { return }
+        for record in records.values {
+            guard let old = record.endingSpace, sealed[old] == nil, let space = tools.namespace(record.namespace),
+                space.id != old
+            else { continue }
+            discard(record, store)
+        }
+    }
+
+    /// An earlier process has ended before it removed a namespace.
+    func forgetUndoneRemovals(_ store: SubscriptionStore) {
+        for record in records.values {
+            guard let space = record.endingSpace, tools.namespace(record.namespace)?.id == space else { continue }
+            mark(record.namespace, endingWith: nil)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Primitives
+import Subscriptions
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Subscriptions of removed namespaces")
+struct RemovedNamespaceTests {
+    private static func definition(_ web: TestWeb, _ path: String) -> JSON {
+        ["source": ["urls": [.string(web.url(path))]]]
+    }
+
+    private static func makeNamespace(_ test: TestSubscriptions, version: String = "1") async throws {
+        var change = NamespaceChange()
+        change.version = .some(version)
+        let namespaces = test.server.namespaces
+        let result: Result<Void, NamespaceError> = await withCheckedContinuation { continuation in
+            namespaces.put("a", change, by: .operator) { continuation.resume(returning: $0.map { _ in () }) }
+        }
+        try result.get()
+    }
+
+    private static func removeNamespace(_ test: TestSubscriptions) async throws {
+        let namespaces = test.server.namespaces
+        let result: Result<Int64, NamespaceError> = await withCheckedContinuation { continuation in
+            namespaces.remove("a", by: .operator) { continuation.resume(returning: $0) }
+        }
+        _ = try result.get()
+    }
+
+    private static func seal(_ test: TestSubscriptions) async -> Int? {
+        await withCheckedContinuation { continuation in
+            test.service.seal("a") { continuation.resume(returning: $0) }
+        }
+    }
+
+    private static func discard(_ space: Int, _ test: TestSubscriptions) async {
+        await withCheckedContinuation { continuation in
+            test.service.discard("a", space) { continuation.resume() }
+        }
+    }
+
+    private static func records(_ test: TestSubscriptions) throws -> [SubscriptionRecord] {
+        try test.service.queue.sync { try test.service.store().all() }
+    }
+
+    @Test("A subscription of a namespace that is made again during the removal of the older one goes on")
+    func madeAgain() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/old": "old", "/new": "new"])
+            try await Self.makeNamespace(test)
+            try await test.put("set", Self.definition(web, "/old"), in: "a")
+            let space = try #require(await Self.seal(test))
+            await #expect(throws: SubscriptionFailure.self) {
+                try await test.put("late", Self.definition(web, "/old"), in: "a")
+            }
+            try await Self.removeNamespace(test)
+            try await Self.makeNamespace(test)
+            // The older subscription is no part of the new namespace, although its removal has not ended.
+            #expect(try await test.names(in: "a") == [])
+            await Self.discard(space, test)
+            try await test.put("set", Self.definition(web, "/new"), in: "a")
+            await Self.discard(space, test)
+            #expect(try await test.names(in: "a") == ["set"])
+            #expect(try Self.records(test).map(\.definition.source.urls) == [[web.url("/new")]])
+        }
+    }
+
+    @Test("A kill between the removals of a namespace and of its subscriptions leaves none to a later namespace")
+    func kill() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/old": "old", "/kept": "kept"])
+            try await Self.makeNamespace(test)
+            try await test.put("set", Self.definition(web, "/old"), in: "a")
+            try await test.put("other", Self.definition(web, "/kept"))
+            _ = await Self.seal(test)
+            try await Self.removeNamespace(test)
+            try await test.restart()
+            try await Self.makeNamespace(test)
+            #expect(try await test.names(in: "a") == [])
+            #expect(try await test.names() == ["other"])
+            #expect(try Self.records(test).map(\.definition.name) == ["other"])
+            try await test.put("set", Self.definition(web, "/kept"), in: "a")
+            #expect(try await test.names(in: "a") == ["set"])
+        }
+    }
+
+    @Test("After a removal of the namespace that did not happen, its subscriptions go on", arguments: [true, false])
+    func failedRemoval(isKilled: Bool) async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a"])
+            try await Self.makeNamespace(test)
+            try await test.put("set", Self.definition(web, "/a"), in: "a")
+            let space = try #require(await Self.seal(test))
+            if isKilled {
+                try await test.restart()
+            } else {
+                // The number of the namespace changes during the call.
+                try await Self.makeNamespace(test, version: "2")
+                test.service.unseal("a", space)
+            }
+            #expect(try await test.names(in: "a") == ["set"])
+            #expect(try Self.records(test).allSatisfy { $0.endingSpace == nil })
+            try await Self.makeNamespace(test, version: "3")
+            #expect(try await test.names(in: "a") == ["set"])
+        }
+    }
+
+    @Test("Two removals of a namespace, of which one fails, remove the subscriptions")
+    func twoRemovals() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a"])
+            try await Self.makeNamespace(test)
+            try await test.put("set", Self.definition(web, "/a"), in: "a")
+            let spaces = [await Self.seal(test), await Self.seal(test)].compactMap(\.self)
+            #expect(spaces.count == 2 && spaces[0] == spaces[1])
+            try await Self.removeNamespace(test)
+            test.service.unseal("a", spaces[0])
+            await Self.discard(spaces[1], test)
+            #expect(try Self.records(test).isEmpty)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Subscriptions
+
+@Suite("The pacing of several subscriptions with one host")
+struct HostPacerTests {
+    private let start = Timestamp(seconds: 1_800_000_000)
+    private let slow = PacingLimits(gap: .seconds(3600))
+    private let quick = PacingLimits(gap: .seconds(1))
+    private let wide = PacingLimits(concurrency: 16, gap: .zero)
+    private let narrow = PacingLimits(concurrency: 1, gap: .zero)
+
+    @Test("A subscription with a gap of an hour does not keep one with a gap of a second from the host")
+    func longGap() {
+        var pacer = HostPacer()
+        #expect(pacer.take("a", slow, by: 1, at: start) == .go)
+        pacer.ended("a")
+        #expect(pacer.take("a", quick, by: 2, at: start) == .wait(until: start + .seconds(1)))
+        #expect(pacer.take("a", quick, by: 2, at: start + .seconds(1)) == .go)
+        pacer.ended("a")
+        #expect(pacer.take("a", slow, by: 1, at: start + .seconds(2)) == .wait(until: start + .seconds(3601)))
+    }
+
+    @Test("A subscription that waits for its long gap does not wait longer because others send requests meanwhile")
+    func othersInTheGap() {
+        var (pacer, slowDates, quickCount) = (HostPacer(), [Timestamp](), 0)
+        for step in 0...108_000 {
+            let now = start + .milliseconds(100 * step)
+            // This one always asks first.
+            if pacer.take("a", quick, by: 2, at: now) == .go {
+                quickCount += 1
+                pacer.ended("a")
+            }
+            if pacer.take("a", slow, by: 1, at: now) == .go {
+                slowDates.append(now)
+                pacer.ended("a")
+            }
+            _ = pacer.endTurn()
+        }
+        #expect(slowDates.count == 2 && quickCount > 10_700)
+        #expect(zip(slowDates, slowDates.dropFirst()).allSatisfy { $1 - $0 >= .seconds(3600) })
+    }
+
+    @Test("A subscription that is overdue and then asks no more keeps the others out for a second at most")
+    func overdueAbsence() {
+        var pacer = HostPacer()
+        #expect(pacer.take("a", quick, by: 2, at: start) == .go)
+        #expect(pacer.take("a", PacingLimits(concurrency: 2), by: 1, at: start) == .wait(until: start + .seconds(1)))
+        pacer.ended("a")
+        #expect(pacer.take("a", quick, by: 2, at: start + .seconds(1)) == .go)
+        pacer.ended("a")
+        #expect(pacer.take("a", quick, by: 1, at: start + .seconds(1)) == .wait(until: start + .seconds(2)))
+        let end = start + .seconds(3)
+        #expect(pacer.take("a", quick, by: 2, at: start + .seconds(2)) == .wait(until: end))
+        #expect(pacer.endTurn().isEmpty)
+        #expect(pacer.take("a", quick, by: 2, at: end) == .go)
+    }
+
+    @Test("A subscription with one request at a time has its turn beside one with sixteen that always asks first")
+    func concurrency() {
+        var pacer = HostPacer()
+        func fill() -> Int {
+            var count = 0
+            while pacer.take("a", wide, by: 1, at: start) == .go { count += 1 }
+            return count
+        }
+        #expect(fill() == 16)
+        #expect(pacer.take("a", narrow, by: 2, at: start) == .wait(until: nil))
+        #expect(pacer.endTurn().isEmpty)
+        // The first one has waited for longer.
+        pacer.ended("a")
+        #expect(fill() == 1)
+        #expect(pacer.take("a", narrow, by: 2, at: start) == .wait(until: nil))
+        #expect(pacer.endTurn() == ["a"])
+        for rest in (0..<16).reversed() {
+            pacer.ended("a")
+            #expect(fill() == 0)
+            #expect(pacer.take("a", narrow, by: 2, at: start) == (rest == 0 ? .go : .wait(until: nil)))
+            #expect(pacer.endTurn() == (rest == 0 ? ["a"] : []))
+        }
+        #expect(fill() == 15)
+    }
+
+    @Test("A subscription that asks no more keeps no other one from the host")
+    func absence() {
+        for leaves in [true, false] {
+            var pacer = HostPacer()
+            #expect(pacer.take("a", narrow, by: 1, at: start) == .go)
+            #expect(pacer.take("a", narrow, by: 2, at: start) == .wait(until: nil))
+            #expect(pacer.take("a", narrow, by: 1, at: start) == .wait(until: nil))
+            #expect(pacer.endTurn().isEmpty)
+            if leaves { pacer.leave(2) }
+            pacer.ended("a")
+            #expect(pacer.take("a", narrow, by: 1, at: start) == (leaves ? .go : .wait(until: nil)))
+            #expect(pacer.endTurn() == ["a"])
+            if !leaves { #expect(pacer.take("a", narrow, by: 1, at: start) == .go) }
+        }
+    }
+
+    @Test("A subscription that has to wait for its gap or a pause lets the others go first")
+    func otherWaits() {
+        for isPaused in [true, false] {
+            var pacer = HostPacer()
+            #expect(pacer.take("a", narrow, by: 1, at: start) == .go)
+            #expect(pacer.take("a", slow, by: 2, at: start) == .wait(until: nil))
+            pacer.ended("a")
+            if isPaused { pacer.pause("a", for: .seconds(60), at: start) }
+            let end = start + .seconds(isPaused ? 60 : 3600)
+            #expect(pacer.take("a", narrow, by: 1, at: start) == .wait(until: isPaused ? end : nil))
+            #expect(pacer.take("a", slow, by: 2, at: start) == .wait(until: end))
+            #expect(pacer.endTurn() == (isPaused ? [] : ["a"]))
+            if !isPaused { #expect(pacer.take("a", narrow, by: 1, at: start) == .go) }
+        }
+    }
+
+    @Test("With callers in any order, each one goes on, no limit is exceeded, and no caller waits without a wake-up")
+    func histories() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("HostPacerTests: seed \(seed)")
+        for seed in [seed, 1, 2, 3, 4, 5] {
+            var random = SplitMix64(seed: seed)
+            var (pacer, now) = (HostPacer(), start)
+            let limits = (0..<4).map { _ in
+                PacingLimits(
+                    concurrency: [1, 1, 2, 16].randomElement(using: &random)!,
+                    gap: .milliseconds([0, 0, 200, 5000].randomElement(using: &random)!))
+            }
+            var counts = [0, 0, 0, 0]
+            var wakes: [Timestamp?] = [now, now, now, now]
+            var running: [(caller: Int, end: Timestamp)] = []
+            var lastOf: [Timestamp?] = [nil, nil, nil, nil]
+            while counts.min()! < 50, now < start + .seconds(10_000) {
+                for _ in running.filter({ $0.end <= now }) {
+                    pacer.ended("a")
+                    wakes = [now, now, now, now]
+                }
+                running.removeAll { $0.end <= now }
+                var isAgain = true
+                while isAgain {
+                    for caller in limits.indices.shuffled(using: &random) {
+                        while let wake = wakes[caller], wake <= now {
+                            guard case .wait(let date) = pacer.take("a", limits[caller], by: Int64(caller), at: now)
+                            else {
+                                #expect(running.count < limits[caller].concurrency)
+                                if let last = lastOf[caller] { #expect(now >= last + limits[caller].gap) }
+                                lastOf[caller] = now
+                                counts[caller] += 1
+                                let time = Int.random(in: 1...3000, using: &random)
+                                running.append((caller, now + .milliseconds(time)))
+                                continue
+                            }
+                            wakes[caller] = date
+                        }
+                    }
+                    isAgain = !pacer.endTurn().isEmpty
+                    if isAgain { wakes = [now, now, now, now] }
+                }
+                guard let next = (wakes.compactMap(\.self) + running.map(\.end)).min() else {
+                    Issue.record("no caller wakes up: seed \(seed)")
+                    break
+                }
+                now = max(next, now + .milliseconds(1))
+            }
+            #expect(counts.min()! >= 50, "seed \(seed): \(counts) with \(limits)")
+        }
+    }
+}
