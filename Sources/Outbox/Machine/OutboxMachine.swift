@@ -13,7 +13,8 @@ import Primitives
 ///
 /// Invariants:
 /// - A lane has at most one change under way, which is its first; an origin has at most two, and all origins together
-///   have at most `flightLimit`. At most 16 changes expire at a time. So bodies of few changes are in memory.
+///   have at most `flightLimit`. At most 16 changes expire at a time. So the bodies of few changes are in memory,
+///   beside those of a squash.
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
 /// - Only durable states are published.
 /// - A change leaves its lane only in an ended state.
