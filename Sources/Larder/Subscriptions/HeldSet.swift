@@ -126,7 +126,7 @@ final class HeldSet: @unchecked Sendable {
         (savedSource, unsaved) = (changes.source, [])
     }
 
-    /// The records of all members.
+    /// The records of all members by key, with their positions in the list.
     var records: [String: MemberRecord] {
         let state = machine.state
         var records: [String: MemberRecord] = [:]
