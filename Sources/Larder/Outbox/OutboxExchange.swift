@@ -1,6 +1,7 @@
 import DiskCache
 import HTTPTypes
 import Origin
+import Outbox
 import Primitives
 
 /// Receives the answer to a request of the outbox. Keeps the head, and the body of a version of the resource as far as
@@ -65,7 +66,7 @@ final class OutboxExchange: OriginReceiver {
     }
 
     func originDidAnswer(_ head: OriginHead) throws {
-        let isVersion = limit != nil && [200, 203, 204].contains(head.status)
+        let isVersion = limit != nil && ReadMeaning(status: head.status) == .present
         let isStored = isVersion && mayStore(head)
         let (kept, dropped) = state.withLock { state in
             (state.head, state.isVersion) = (head, isVersion)

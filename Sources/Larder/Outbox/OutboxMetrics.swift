@@ -12,7 +12,7 @@ package final class OutboxMetrics: Sendable {
         case blocked
         /// The origin wants no requests now (429).
         case throttled
-        /// The answer leads elsewhere, also if Larder follows it.
+        /// The answer leads elsewhere (307, 308), also if Larder follows it.
         case redirected
         case rejected
         /// The request may have had its effect.
@@ -96,15 +96,14 @@ extension OutboxMetrics.Outcome {
     /// The outcome of a request that the origin has answered with this status.
     init(status: Int) {
         self =
-            switch status {
-            case 200...299: .applied
-            case 429: .throttled
-            case 501: .rejected
-            case 408, 423, 425, 500...: .unknown
-            case 404, 409, 410, 412, 428: .conflict
-            case 401, 403: .blocked
-            case 300...399: .redirected
-            default: .rejected
+            switch SendMeaning(status: status) {
+            case .applied: .applied
+            case .notApplied: .throttled
+            case .unknown: .unknown
+            case .stateConflict, .gone: .conflict
+            case .credential: .blocked
+            case .redirect: .redirected
+            case .rejected: .rejected
             }
     }
 }

@@ -72,10 +72,7 @@ extension OutboxService {
     }
 
     private func sendFailed(_ flight: Flight, _ error: OriginError) {
-        switch error.kind {
-        case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: return sendRefused(flight)
-        default: break
-        }
+        if error.isRefusal { return sendRefused(flight) }
         let isSent = !error.isBeforeRequest
         metrics.sends(isSent ? .unknown : .unreachable).increment()
         report(.sendFailed(flight, isSent ? .unknown : .notSent))
@@ -239,7 +236,7 @@ extension OutboxService {
 
     private static func event(_ order: ReadOrder, of error: OriginError, _ now: Timestamp) -> OutboxEvent {
         switch error.kind {
-        case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: .originRefused(order.flight)
+        case _ where error.isRefusal: .originRefused(order.flight)
         // A repetition would be as long, and would have the same unknown coding. For the machine, a part of a version
         // is unreadable.
         case .tooLarge, .contentCoding: .readAnswered(order.flight, ReadAnswer(withoutBody: 206, now: now))

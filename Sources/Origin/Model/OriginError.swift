@@ -140,6 +140,15 @@ extension OriginError {
         }
     }
 
+    /// Whether the client itself has refused the request, which therefore has not reached the origin. The same request
+    /// will be refused again.
+    package var isRefusal: Bool {
+        switch kind {
+        case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid: true
+        default: false
+        }
+    }
+
     /// The same error. If the address was refused, says that a redirect led to it, because the caller's URL did not.
     var afterRedirect: OriginError {
         guard case .addressRefused(let rule) = kind else { return self }

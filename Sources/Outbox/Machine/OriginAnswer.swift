@@ -49,7 +49,7 @@ package struct SendAnswer: Hashable, Sendable {
 }
 
 /// The meaning of the status of an answer to the request of a change.
-enum SendMeaning: Equatable {
+package enum SendMeaning: Equatable, Sendable {
     case applied
     case notApplied
     /// The effect may have happened: the server may have failed after it, or an earlier copy holds a lock.
@@ -61,7 +61,7 @@ enum SendMeaning: Equatable {
     case redirect
     case rejected
 
-    init(status: Int) {
+    package init(status: Int) {
         self =
             switch status {
             case 200...299: .applied
@@ -79,7 +79,7 @@ enum SendMeaning: Equatable {
 }
 
 /// The meaning of the status of an answer to a GET.
-enum ReadMeaning: Equatable {
+package enum ReadMeaning: Equatable, Sendable {
     case present
     case absent
     case credential
@@ -88,7 +88,7 @@ enum ReadMeaning: Equatable {
     /// No repetition of the GET will reveal the version.
     case unreadable
 
-    init(status: Int) {
+    package init(status: Int) {
         self =
             switch status {
             case 200, 203, 204: .present
