@@ -126,7 +126,7 @@ final class HeldSet: @unchecked Sendable {
         (savedSource, unsaved) = (changes.source, [])
     }
 
-    /// The records of all members by key, with their positions in the list.
+    /// The state of all members as the store should have it, by their keys.
     var records: [String: MemberRecord] {
         let state = machine.state
         var records: [String: MemberRecord] = [:]

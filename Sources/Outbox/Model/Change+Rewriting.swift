@@ -9,7 +9,7 @@ extension Change {
     ///
     /// - Parameter changes: neighbours in one lane, in order.
     /// - Throws: ``OutboxError/invalid(_:)`` when a change is not pending, may have been applied, is a POST, or edits
-    ///   another resource, and when a creation and a deletion leave no edit.
+    ///   another resource or has another credential, and when a creation and a deletion leave no edit.
     package static func squash(_ changes: [Change]) throws(OutboxError) -> (survivor: Change, cancelled: [Change]) {
         guard changes.count > 1, let first = changes.first, let last = changes.last else {
             throw .invalid(.squash("expected at least two changes"))
@@ -25,6 +25,10 @@ extension Change {
                 && draft.laneName == first.draft.laneName && draft.caller == first.draft.caller
             guard isSameResource else {
                 throw .invalid(.squash("change \(change.id) has another resource, lane or caller"))
+            }
+            // The origin shows the body of a change with a credential only to the owner of the credential.
+            guard draft.credential == first.draft.credential else {
+                throw .invalid(.squash("change \(change.id) has another credential"))
             }
         }
         guard zip(changes, changes.dropFirst()).allSatisfy({ $0.id < $1.id }) else {

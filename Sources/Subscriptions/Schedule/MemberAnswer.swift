@@ -1,0 +1,15 @@
+/// The result of one request for a member's URL.
+package enum MemberAnswer: Sendable {
+    /// The origin confirmed the body of the held copy.
+    case confirmed(least: Duration)
+    /// A body has arrived, and waits for the switch.
+    case staged(isChanged: Bool, least: Duration)
+    /// A failure that will last, such as a 404: the member leaves the generation.
+    case gone(reason: String, forever: Bool)
+    /// A refusal that a day may change, such as 401 and 403. The member keeps its copy.
+    case refused(reason: String)
+    /// A failure that may pass, such as a 503 or a reset connection. `pause`: as the origin asks.
+    case failed(reason: String, pause: Duration?)
+    /// The cache has no room for both generations.
+    case noRoom
+}
