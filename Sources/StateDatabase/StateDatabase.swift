@@ -33,6 +33,7 @@ package final class StateDatabase: Sendable {
     /// The path of the file. SQLite keeps recent transactions beside it, in the log with the suffix `-wal`.
     package let path: String
     private let queue: DatabaseQueue
+    private let identity: StateFile.Identity?
 
     /// Opens the file, or creates it. An existing file is checked completely, which reads all of it.
     ///
@@ -67,6 +68,7 @@ package final class StateDatabase: Sendable {
                 try schema.prepare(db, path: path)
                 try check(db)
             }
+            identity = StateFile.identity(path)
         } catch let error as DatabaseError {
             let error = Self.map(error, path)
             if isNew, error == .noSpace { StateFile.remove(path) }
@@ -88,9 +90,19 @@ package final class StateDatabase: Sendable {
 
     /// Runs a transaction. An error of `body` undoes all of it, and is thrown as it is; an error of SQLite becomes a
     /// ``StateError``.
+    ///
+    /// - Throws: ``StateError/removed(path:)`` if the file is not at its path any more, because the transaction would be
+    ///   lost with the process.
     package func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
-            return try queue.write(body)
+            let value = try queue.write { db in
+                guard StateFile.identity(path) == identity else { throw StateError.removed(path: path) }
+                return try body(db)
+            }
+            guard StateFile.identity(path) == identity, StateFile.identity(path + "-wal") != nil else {
+                throw StateError.removed(path: path)
+            }
+            return value
         } catch let error as DatabaseError {
             throw Self.map(error, path)
         }

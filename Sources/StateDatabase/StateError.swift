@@ -14,6 +14,8 @@ package enum StateError: Error, Hashable, Sendable {
     case newerFormat(path: String, found: Int, supported: Int)
     /// A system call failed before SQLite opened the file. `operation` is the name of the call, such as `mkdir`.
     case fileSystem(operation: String, path: String, errno: Int32)
+    /// The file, or its log, was removed or replaced while it was open. The transaction would be lost with the process.
+    case removed(path: String)
     /// A call came after ``StateDatabase/close()``.
     case closed
     /// SQLite's extended result code and its message.
@@ -42,6 +44,11 @@ extension StateError: CustomStringConvertible {
             "the database \(path) has format \(found), but this program supports formats to \(supported); update it"
         case .fileSystem(let operation, let path, let errno):
             "\(operation) \(path): \(String(cString: strerror(errno)))"
+        case .removed(let path):
+            """
+            the database \(path) was removed or replaced while it was open, and the data was not stored; restart the \
+            server, and send it again
+            """
         case .closed: "the database is closed"
         case .database(let code, let message): "SQLite error \(code): \(message)"
         }

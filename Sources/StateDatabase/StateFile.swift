@@ -41,6 +41,18 @@ enum StateFile {
         for suffix in ["", "-wal", "-journal"] { unlink(path + suffix) }
     }
 
+    /// The device and the inode of a file.
+    struct Identity: Equatable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    /// `nil` if there is no file.
+    static func identity(_ path: String) -> Identity? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) : nil
+    }
+
     private static func makeDirectory(_ path: String) throws(StateError) {
         guard mkdir(path, 0o700) != 0 else { return try sync(parent(of: path)) }
         switch errno {

@@ -85,6 +85,26 @@ struct StateDatabaseTests {
         }
     }
 
+    @Test(
+        "A transaction in a file that was removed or replaced fails, because its rows would end with the process",
+        arguments: ["", "-wal", nil])
+    func removed(_ suffix: String?) throws {
+        try withDirectory { directory in
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            let insert: (Database) throws -> Void = { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            try database.write { _ in }
+            try database.write(insert)
+            try FileManager.default.removeItem(atPath: suffix.map { database.path + $0 } ?? directory)
+            #expect(throws: StateError.removed(path: database.path)) { try database.write(insert) }
+            if suffix == "" {
+                try Data(repeating: 0, count: 8192).write(to: URL(fileURLWithPath: database.path))
+                #expect(throws: StateError.removed(path: database.path)) { try database.write(insert) }
+            }
+            database.close()
+            #expect(throws: StateError.closed) { try texts(database) }
+        }
+    }
+
     @Test("An older file gets the tables of the present format, and keeps its rows")
     func migrated() throws {
         try withDirectory { directory in

@@ -34,7 +34,7 @@ extension OutboxService {
                 return completion(.failure(error))
             }
             guard request.needsCache else { return insert(request, ShownVersions(), namespace, caller, completion) }
-            findShown(request.target, in: space) { [self] shown in
+            findShown(request, in: space) { [self] shown in
                 insert(request, shown, namespace, caller, completion)
             }
         }
@@ -42,9 +42,13 @@ extension OutboxService {
 
     /// Finds the versions that the author of a change has seen. A version that cannot be read counts as missing. The
     /// base is then compared with the origin's version.
+    ///
+    /// A change without a credential is made on the body without the changes that have one, because all readers see the
+    /// former, and its request would carry the latter to the origin without their credential.
     private func findShown(
-        _ target: ChangeTarget, in space: FetchTools, then: @escaping @Sendable (ShownVersions) -> Void
+        _ request: ChangeRequest, in space: FetchTools, then: @escaping @Sendable (ShownVersions) -> Void
     ) {
+        let target = request.target
         let remote: @Sendable () -> Void = {
             space.cache.find(target.key, expectingURL: target.canonicalURL) { found in
                 let stored = try? found.get()
@@ -53,7 +57,9 @@ extension OutboxService {
         }
         let namespace = space.cache.configuration.namespace
         guard tools.pending.contains(target.key, in: namespace) else { return remote() }
-        pendingBody(of: target.key, url: target.canonicalURL, in: namespace, seesSecrets: true) { result in
+        pendingBody(
+            of: target.key, url: target.canonicalURL, in: namespace, seesSecrets: request.credential != nil
+        ) { result in
             if case .success(let pending?) = result { then(ShownVersions(pending: pending)) } else { remote() }
         }
     }

@@ -82,6 +82,14 @@ struct PendingViewTests {
             #expect(all == ["a": 2, "b": 1])
             let others = try await outbox.pendingBody(of: document, seesSecrets: false)
             #expect(try text(others) == #"{"a":1,"b":1}"# && others?.count == 1)
+            // A patch without a credential is made on the body that all readers see.
+            var patch = ChangeRequest(
+                url: try CanonicalURL(document.url), content: .mergePatch(["c": 1]))
+            let made = try await outbox.accept(patch)
+            #expect(made.draft.ours.map { String(decoding: $0, as: UTF8.self) } == #"{"a":1,"b":1,"c":1}"#)
+            patch.credential = "work"
+            let secret = try await outbox.accept(patch)
+            #expect(try JSON(parsing: try #require(secret.draft.ours)) == ["a": 2, "b": 1, "c": 1])
         }
     }
 

@@ -59,7 +59,7 @@ struct ChangeTests {
 
     // MARK: - Squash and revert
 
-    @Test("Squash refuses changes that are under way, may be applied, are a POST, or edit another resource")
+    @Test("Squash refuses changes under way or perhaps applied, a POST, and another resource, caller or credential")
     func squashRefusals() throws {
         let first = change(1, try .put("a=2", on: "a=1"))
         var applied = change(2, try .put("a=3", on: "a=2"))
@@ -67,7 +67,8 @@ struct ChangeTests {
         let others = [
             applied, change(2, try .put("a=3", on: "a=2"), .sending), change(2, try .post("x")),
             change(2, try .put("a=3", on: "a=2", at: "https://origin.example/b")),
-            change(2, try .put("a=3", on: "a=2").with { $0.caller = "d" }), change(0, try .put("a=3", on: "a=2")),
+            change(2, try .put("a=3", on: "a=2").with { $0.caller = "d" }),
+            change(2, try .put("a=3", on: "a=2").with { $0.credential = "work" }), change(0, try .put("a=3", on: "a=2")),
         ]
         for other in others { #expect(throws: OutboxError.self) { try Change.squash([first, other]) } }
         #expect(throws: OutboxError.self) { try Change.squash([first]) }
