@@ -111,7 +111,7 @@ final class APIHandler: RequestHandler {
         let request = asked.request
         let path = asked.pathPrefix + request.path
         var detail = "\(path) accepts \(allow.joined(separator: ", "))"
-        if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
+        if request.method == "PUT", request.path.hasPrefix("/entries/") {
             detail += "; a body is stored with PUT \(path)/content"
         }
         return Problem(405, detail, fields: [.allow: allow.joined(separator: ", ")])

@@ -77,7 +77,7 @@ package final class StateDatabase: Sendable {
     }
 
     /// Whether a state directory has the file of a schema, or only its log, which is the sign of a loss. A file that
-    /// cannot be reached counts as missing.
+    /// cannot be reached counts as present, so that its opening tells the reason.
     package static func exists(_ schema: Schema, in directory: String) -> Bool {
         StateFile.exists(schema.file, in: directory)
     }
@@ -125,7 +125,9 @@ package final class StateDatabase: Sendable {
         case .SQLITE_BUSY, .SQLITE_LOCKED: .inUse(path: path)
         case .SQLITE_MISUSE: .closed
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: .damaged(path: path, reason: error.message ?? "unreadable")
-        default: .database(code: error.extendedResultCode.rawValue, message: error.message ?? "unknown error")
+        default:
+            .database(
+                code: error.extendedResultCode.rawValue, message: "\(error.message ?? "unknown error") (\(path))")
         }
     }
 }

@@ -43,7 +43,10 @@ extension StateError: CustomStringConvertible {
         case .newerFormat(let path, let found, let supported):
             "the database \(path) has format \(found), but this program supports formats to \(supported); update it"
         case .fileSystem(let operation, let path, let errno):
-            "\(operation) \(path): \(String(cString: strerror(errno)))"
+            """
+            \(operation) \(path): \(String(cString: strerror(errno))); the state directory must be a directory that the \
+            server may read and write
+            """
         case .removed(let path):
             """
             the database \(path) was removed or replaced while it was open, and the data was not stored; restart the \

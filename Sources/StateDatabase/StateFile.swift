@@ -31,9 +31,14 @@ enum StateFile {
     }
 
     /// Whether there is the file, or its log alone, which is the sign of a loss. An empty file without a log counts as
-    /// missing: it was made on a full disk, and no row has been in it.
+    /// missing: it was made on a full disk, and no row has been in it. A place that cannot be reached counts as a file,
+    /// so that its opening tells the reason, and an unreadable directory does not count as an empty one.
     static func exists(_ name: String, in directory: String) -> Bool {
-        [name, name + "-wal"].contains { size(directory + "/" + $0) > 0 }
+        [name, name + "-wal"].contains { file in
+            var status = stat()
+            guard lstat(directory + "/" + file, &status) == 0 else { return errno != ENOENT }
+            return status.st_size > 0
+        }
     }
 
     /// Removes a new file without content after a failure to fill it, so that later calls find no database.

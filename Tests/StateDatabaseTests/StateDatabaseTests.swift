@@ -105,6 +105,18 @@ struct StateDatabaseTests {
         }
     }
 
+    @Test("A state directory that is a file does not count as an empty one, and the error names the place")
+    func noDirectory() throws {
+        try withDirectory { path in
+            try Data().write(to: URL(fileURLWithPath: path))
+            #expect(StateDatabase.exists(Self.schema, in: path))
+            let error = try #require(throws: StateError.self) {
+                try StateDatabase(directory: path, schema: Self.schema)
+            }
+            #expect("\(error)".contains(path) && "\(error)".contains("read and write"), "\(error)")
+        }
+    }
+
     @Test("An older file gets the tables of the present format, and keeps its rows")
     func migrated() throws {
         try withDirectory { directory in

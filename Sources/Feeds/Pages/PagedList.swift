@@ -103,7 +103,8 @@ package struct PagedList: Sendable {
 
     private mutating func addItems(of page: JSON, url: String) throws(SourceFault) {
         guard let elements = pointer.value(in: page)?.arrayValue else {
-            throw SourceFault("there is no array at \"\(pointer)\"")
+            throw SourceFault(
+                "there is no array at \"\(pointer)\"; name the place of the list with \"items\", such as \"/data\"")
         }
         for (index, element) in elements.enumerated() {
             guard items.count < limits.items else { throw SourceFault("the list has over \(limits.items) items") }

@@ -73,7 +73,7 @@ final class DocumentFetch: OriginReceiver {
             then(.document(.init(body: state.body, url: head.effectiveURL, fields: head.fields, memory: memory)))
         case .failure(let error):
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
-            let cause = DownloadError(error)
+            let cause = if case .tooLarge = error.kind { tooLong } else { DownloadError(error) }
             // Another caller of the namespace has learned of the pause.
             let pause = cause.pause(at: tools.clock.now())
             then(.failed(reason: cause.description, pause: pause, hostPause: pause))

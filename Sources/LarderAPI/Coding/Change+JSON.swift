@@ -78,6 +78,7 @@ extension Problem {
         case .stopping: self = .stopping
         case .origin(let error): self.init(error)
         case .noBase(.otherVersion): self.init(409, failure.description, pointer: "/base")
+        case .noBase(.postPatch): self.init(422, failure.description, pointer: "/method")
         case .noBase(.noVersion), .noBase(.blindPatch): self.init(422, failure.description, pointer: "/base")
         case .noBase(.tooLong(let limit)):
             self.init(413, failure.description, pointer: "/patch", extensions: [.init("limit", .number(limit))])

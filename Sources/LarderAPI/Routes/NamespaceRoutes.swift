@@ -118,7 +118,7 @@ struct NamespaceRoutes: Sendable {
                     return call.respond(
                         Problem(
                             409,
-                            "the namespace has \(count) changes that have not been sent; wait for them, or discard them "
+                            "the namespace has changes that have not been sent (\(count)); wait for them, or discard them "
                                 + "with outbox=discard", pointer: "/outbox"))
                 }
                 then(discards) { outbox.unseal(name) }

@@ -64,7 +64,9 @@ struct OutboxRoutes: Sendable {
             return states.contains(nil) ? nil : Set(states.compactMap(\.self))
         }
         let key = try query.canonicalURL().map { CacheKey.url(canonical: $0.url.string).text }
-        let after = try query.value("cursor", "the nextCursor of an earlier answer") { Int64($0) }
+        let after = try query.value("cursor", "the nextCursor of an earlier answer") { text in
+            text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
+        }
         outbox.list(in: head.namespace.name, states: states, key: key, after: after, limit: try query.limit()) {
             result in
             call.take(result, Problem.init) { page in

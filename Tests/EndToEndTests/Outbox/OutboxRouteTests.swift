@@ -129,6 +129,11 @@ struct OutboxRouteTests {
                     #"{"url": "\#(url)", "patch": [{"op": "remove", "path": "/x"}], "seen": {"body": {}}}"#
                 ),
                 (422, "/method", #"{"url": "\#(url)", "method": "PATCH", "body": 1}"#),
+                (422, "/method", #"{"url": "\#(url)", "method": "POST", "patch": {"a": 1}}"#),
+                (
+                    422, "/headers/content-encoding",
+                    #"{"url": "\#(url)", "body": 1, "base": "blind", "headers": {"Content-Encoding": "gzip"}}"#
+                ),
                 (422, "/headers/Authorization", #"{"url": "\#(url)", "body": 1, "headers": {"Authorization": "x"}}"#),
                 (422, "/headers/Cookie", #"{"url": "\#(url)", "body": 1, "headers": {"Cookie": "x"}}"#),
                 (403, "/url", #"{"url": "http://10.0.0.1/", "body": 1}"#),
@@ -140,6 +145,9 @@ struct OutboxRouteTests {
             }
             let long = #"{"url": "\#(url)", "text": "\#(String(repeating: "x", count: (1 << 20) + 1))"}"#
             #expect(try await post(server, "/outbox", long).status == 413)
+            #expect(try await server.get("/outbox?cursor=-1").status == 400)
+            let put = try await server.client.request("PUT", "/outbox", fields: Self.json, text: "1")
+            #expect(put.status == 405 && !put.text.contains("/content"), "\(put.text)")
             #expect(try await server.get("/outbox").member("changes") == [])
             #expect(try await server.get("/credentials").member("credentials") == [])
             #expect(!FileManager.default.fileExists(atPath: directory.path("state")))

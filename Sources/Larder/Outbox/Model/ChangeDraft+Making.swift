@@ -130,7 +130,7 @@ extension ChangeRequest {
     /// The document that a patch applies to; `nil` when the author saw no resource.
     private func document(_ base: Outbox::Base, limit: Int) throws(OutboxFailure) -> JSON? {
         switch base {
-        case .blind: throw .noBase(.blindPatch)
+        case .blind: throw .noBase(method == "POST" ? .postPatch : .blindPatch)
         case .absent: return nil
         case .version(let version):
             guard let body = version.body else { throw .noBase(.tooLong(limit: limit)) }

@@ -32,6 +32,8 @@ package enum OutboxFailure: Error, Sendable {
         case noVersion
         /// A patch cannot be applied without a base.
         case blindPatch
+        /// A POST has a body, and its base is not known.
+        case postPatch
         /// The body of the version is too long to be the base of a patch.
         case tooLong(limit: Int)
     }
@@ -49,6 +51,7 @@ extension OutboxFailure: CustomStringConvertible {
         case .noBase(.noVersion):
             "the cache has no version of the resource; download it first, or send the base with its body"
         case .noBase(.blindPatch): "a patch needs the version that its author saw, so its base cannot be \"blind\""
+        case .noBase(.postPatch): "a POST takes a body and no patch; use PUT or PATCH to edit the resource"
         case .noBase(.tooLong(let limit)):
             "the base is longer than \(limit) bytes, the limit for a patch; send the whole body without the outbox"
         case .foreignCredential(let name, let origin): "the credential \"\(name)\" is not for \(origin)"
