@@ -118,7 +118,8 @@ let package = Package(
         .target(
             name: "StateDatabase",
             dependencies: [
-                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "Primitives", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // The base of all modules above. It contains no policy.
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),

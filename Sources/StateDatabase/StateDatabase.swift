@@ -34,16 +34,35 @@ package final class StateDatabase: Sendable {
     package let path: String
     private let queue: DatabaseQueue
     private let identity: StateFile.Identity?
+    private let health: StateHealth
 
     /// Opens the file, or creates it. An existing file is checked completely, which reads all of it.
     ///
-    /// - Parameter check: throws for rows of an unknown form, so that they end the opening and not a later call.
+    /// - Parameters:
+    ///   - health: gets the outcome of the opening and of later calls.
+    ///   - check: throws for rows of an unknown form, so that they end the opening and not a later call.
     /// - Throws: ``StateError/damaged(path:reason:)``, ``StateError/foreignFile(path:)``,
     ///   ``StateError/newerFormat(path:found:supported:)`` and ``StateError/inUse(path:)``, each without a change of
     ///   the file; the errors of `check`, as they are.
-    package init(directory: String, schema: Schema, check: (Database) throws -> Void = { _ in }) throws {
+    package init(
+        directory: String, schema: Schema, health: StateHealth = StateHealth(),
+        check: (Database) throws -> Void = { _ in }
+    ) throws {
+        self.health = health
+        do {
+            (path, queue) = try Self.open(directory, schema, check)
+        } catch {
+            health.failed(StateError(error))
+            throw error
+        }
+        identity = StateFile.identity(path)
+        health.succeeded()
+    }
+
+    private static func open(
+        _ directory: String, _ schema: Schema, _ check: (Database) throws -> Void
+    ) throws -> (path: String, queue: DatabaseQueue) {
         let (path, isNew) = try StateFile.prepare(schema.file, in: directory)
-        self.path = path
         var configuration = Configuration()
         configuration.label = "larder.\(schema.file)"
         configuration.busyMode = .immediateError
@@ -61,16 +80,16 @@ package final class StateDatabase: Sendable {
                     """)
         }
         do {
-            queue = try DatabaseQueue(path: path, configuration: configuration)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.writeWithoutTransaction { db in
                 let report = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no report"
                 guard report == "ok" else { throw StateError.damaged(path: path, reason: report) }
                 try schema.prepare(db, path: path)
                 try check(db)
             }
-            identity = StateFile.identity(path)
+            return (path, queue)
         } catch let error as DatabaseError {
-            let error = Self.map(error, path)
+            let error = map(error, path)
             if isNew, error == .noSpace { StateFile.remove(path) }
             throw error
         }
@@ -102,9 +121,10 @@ package final class StateDatabase: Sendable {
             guard StateFile.identity(path) == identity, StateFile.identity(path + "-wal") != nil else {
                 throw StateError.removed(path: path)
             }
+            health.succeeded()
             return value
-        } catch let error as DatabaseError {
-            throw Self.map(error, path)
+        } catch {
+            throw noted(error)
         }
     }
 
@@ -114,9 +134,15 @@ package final class StateDatabase: Sendable {
         do {
             // No other connection writes. GRDB's `read` crashes after `close`.
             return try queue.unsafeRead(body)
-        } catch let error as DatabaseError {
-            throw Self.map(error, path)
+        } catch {
+            throw noted(error)
         }
+    }
+
+    private func noted(_ error: any Error) -> any Error {
+        let error = (error as? DatabaseError).map { Self.map($0, path) } ?? error
+        health.failed(error)
+        return error
     }
 
     private static func map(_ error: DatabaseError, _ path: String) -> StateError {

@@ -16,6 +16,7 @@ import Logging
 import Origin
 import Outbox
 import Primitives
+import StateDatabase
 import Synchronization
 
 /// Sends callers' changes to origins, also after a restart; the shell around an ``OutboxMachine``.
@@ -68,6 +69,7 @@ package final class OutboxService: @unchecked Sendable {
 
     let tools: Tools
     package let metrics = OutboxMetrics()
+    package let health = StateHealth()
     let queue = DispatchQueue(label: "larder.outbox")
     /// Makes the drafts of changes, one after another. Long patches then delay only other new changes.
     let drafts = DispatchQueue(label: "larder.outbox.drafts")
@@ -164,7 +166,7 @@ package final class OutboxService: @unchecked Sendable {
         if let damage, damage.found <= now, now < damage.found + Self.damagePause { throw damage.failure }
         let store: OutboxStore
         do {
-            store = try OutboxStore(directory: directory, limits: tools.limits)
+            store = try OutboxStore(directory: directory, limits: tools.limits, health: health)
             let removed = endRemovals(store)
             let pauses = try store.pauses()
             let unended = try store.unended().filter { !removed.contains($0.namespace) }

@@ -54,6 +54,7 @@ package final class SubscriptionService: @unchecked Sendable {
 
     let tools: Tools
     package let metrics = SubscriptionMetrics()
+    package let health = StateHealth()
     let queue = DispatchQueue(label: "larder.subscriptions")
     /// Parses documents of sources, and selects the items, which takes long for long lists.
     static let parsing = DispatchQueue(label: "larder.subscriptions.parse", qos: .utility)
@@ -155,7 +156,7 @@ package final class SubscriptionService: @unchecked Sendable {
         }
         guard let directory = tools.directory else { throw .noDirectory }
         do {
-            let store = try SubscriptionStore(directory: directory)
+            let store = try SubscriptionStore(directory: directory, health: health)
             let now = tools.clock.now()
             if let pauses = try store.pauses() {
                 pacer = HostPacer(pauses: pauses.ends, savedAt: pauses.saved, at: now)

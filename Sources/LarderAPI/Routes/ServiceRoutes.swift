@@ -209,6 +209,11 @@ struct ServiceRoutes: Sendable {
     private func outboxMetrics(_ text: inout PrometheusText) {
         let outbox = service.outbox.metrics
         text.family(
+            "larder_state_database_failing", "gauge",
+            "Whether a database of the state directory cannot be opened, read or written, by database.", by: "database",
+            [("outbox", service.outbox.health), ("subscriptions", service.subscriptions.health)]
+                .map { ($0.0, $0.1.isFailing ? 1 : 0) })
+        text.family(
             "larder_outbox_changes", "gauge", "Changes in the outbox that have not ended, by state.", by: "state",
             outbox.changes.map { ($0.state.rawValue, $0.count) })
         text.gauge(

@@ -18,10 +18,12 @@ package final class OutboxStore: Sendable {
     /// Opens the file, or creates it. An existing file is checked completely, which reads all of it.
     ///
     /// - Throws: ``OutboxError/state(_:)``, without a change of the file.
-    package init(directory: String, limits: OutboxLimits = OutboxLimits()) throws(OutboxError) {
+    package init(
+        directory: String, limits: OutboxLimits = OutboxLimits(), health: StateHealth = StateHealth()
+    ) throws(OutboxError) {
         self.limits = limits
         do {
-            database = try StateDatabase(directory: directory, schema: OutboxSchema.schema) { db in
+            database = try StateDatabase(directory: directory, schema: OutboxSchema.schema, health: health) { db in
                 // A row of an unknown form must end the opening, not the sending.
                 let sql = "SELECT \(ChangeRow.summaryColumns) FROM changes WHERE ended IS NULL"
                 let cursor = try Row.fetchCursor(db, sql: sql)

@@ -72,9 +72,9 @@ package final class SubscriptionStore: Sendable {
     ///
     /// - Throws: the errors of ``StateDatabase/init(directory:schema:check:)``, and
     ///   ``StateError/database(code:message:)`` for a definition that this program cannot read.
-    package init(directory: String) throws(StateError) {
+    package init(directory: String, health: StateHealth = StateHealth()) throws(StateError) {
         do {
-            database = try StateDatabase(directory: directory, schema: Self.schema) { db in
+            database = try StateDatabase(directory: directory, schema: Self.schema, health: health) { db in
                 let rows = try Row.fetchCursor(db, sql: "SELECT name, definition FROM subscriptions")
                 while let row = try rows.next() { _ = try Self.definition(row) }
             }

@@ -24,7 +24,9 @@ struct OutboxOperationTests {
         try Data(repeating: 7, count: 8192).write(to: URL(fileURLWithPath: file))
         let url = "http://127.0.0.1:1/a"
         let change = #"{"url": "\#(url)", "body": 1, "base": "absent"}"#
-        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
+        let failing = #"larder_state_database_failing{database="outbox"}"#
+        try await TestServer.with(clock: clock, directory: directory, configure: { $0.adminPort = 0 }) {
+            (server) async throws in
             func changes() async throws -> JSON? {
                 let reply = try await server.get("/explain?url=\(url.percentEncoded)")
                 #expect(reply.status == 200, "\(reply.text)")
@@ -38,6 +40,10 @@ struct OutboxOperationTests {
             #expect(try await changes() == .null)
             clock.advance(by: .seconds(11))
             #expect(try await changes() == [])
+            #expect(try await metric(failing, server) == 1)
+            let accepted = try await server.client.request("POST", "/outbox", fields: Self.json, text: change)
+            #expect(accepted.status == 202)
+            #expect(try await metric(failing, server) == 0)
         }
     }
 
