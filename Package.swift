@@ -118,8 +118,7 @@ let package = Package(
         .target(
             name: "StateDatabase",
             dependencies: [
-                "Primitives", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // The base of all modules above. It contains no policy.
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),

@@ -70,7 +70,7 @@ package final class SubscriptionStore: Sendable {
 
     /// Opens the database, or creates it. An existing one is checked completely, which reads all of it.
     ///
-    /// - Throws: the errors of ``StateDatabase/init(directory:schema:check:)``, and
+    /// - Throws: the errors of ``StateDatabase/init(directory:schema:health:check:)``, and
     ///   ``StateError/database(code:message:)`` for a definition that this program cannot read.
     package init(directory: String, health: StateHealth = StateHealth()) throws(StateError) {
         do {

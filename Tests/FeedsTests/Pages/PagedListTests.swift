@@ -66,7 +66,10 @@ struct PagedListTests {
         "A page that cannot be read makes the list unparsable, with the page and the reason",
         arguments: [
             ("<!doctype html>", "page 1: the answer is an HTML page, not JSON"),
-            ("{}", "page 1: there is no array at \"/data\"; name the place of the list with \"items\", such as \"/data\""),
+            (
+                "{}",
+                "page 1: there is no array at \"/data\"; name the place of the list with \"items\", such as \"/data\""
+            ),
             (#"{"data": [5]}"#, "page 1: element 0 of \"/data\" has no URL"),
             (#"{"data": ["mailto:a"]}"#, "page 1: element 0 of \"/data\" has no URL"),
         ])
