@@ -222,8 +222,13 @@ struct IndexTests {
     func lockOfTheKilled() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
-        DispatchQueue.global().asyncAfter(deadline: .now() + 0.1) { first.unlock() }
-        #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
+        var pauses = 0
+        let second = try CacheDirectory(path: first.path) {
+            pauses += 1
+            first.unlock()
+        }
+        #expect(pauses == 1)
+        #expect(throws: DiskCacheError.inUse(directory: first.path)) { try CacheDirectory(path: second.path) }
     }
 
     @Test("A cache directory stays locked when its file \"lock\" is removed")

@@ -11,8 +11,8 @@ package final class CacheDirectory: Sendable {
     private let locks: [FileDescriptor]
 
     /// Creates a missing directory, mode 0700. Waits up to a second for the lock, and then throws
-    /// ``DiskCacheError/inUse(directory:)``.
-    package init(path: String) throws(DiskCacheError) {
+    /// ``DiskCacheError/inUse(directory:)``. `pause` is called between two attempts to take the lock.
+    package init(path: String, pause: () -> Void = { usleep(10_000) }) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var trimmed = absolute[...]
         while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
@@ -31,7 +31,7 @@ package final class CacheDirectory: Sendable {
                 if lock === directory, code == EBADF { break }
                 guard code == EWOULDBLOCK else { throw .fileSystem(operation: "flock", path: path, errno: code) }
                 if ContinuousClock.now > end { throw .inUse(directory: self.path) }
-                usleep(10_000)
+                pause()
             }
         }
     }
