@@ -135,6 +135,7 @@ package final class LarderService: Sendable {
                 namespace.downloads.forgetEnded()
             }
             outbox.maintain()
+            subscriptions.maintain()
             FreeMemory.giveBack()
             try? await Task.sleep(for: interval)
         }

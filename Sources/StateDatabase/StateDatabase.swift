@@ -62,7 +62,16 @@ package final class StateDatabase: Sendable {
     private static func open(
         _ directory: String, _ schema: Schema, _ check: (Database) throws -> Void
     ) throws -> (path: String, queue: DatabaseQueue) {
-        let (path, isNew) = try StateFile.prepare(schema.file, in: directory)
+        let path = try StateFile.prepare(schema.file, in: directory) { path in
+            try connect(path, schema) { _ in }.close()
+        }
+        return (path, try connect(path, schema, check))
+    }
+
+    /// Opens a file and brings it to the present format.
+    private static func connect(
+        _ path: String, _ schema: Schema, _ check: (Database) throws -> Void
+    ) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.label = "larder.\(schema.file)"
         configuration.busyMode = .immediateError
@@ -87,11 +96,9 @@ package final class StateDatabase: Sendable {
                 try schema.prepare(db, path: path)
                 try check(db)
             }
-            return (path, queue)
+            return queue
         } catch let error as DatabaseError {
-            let error = map(error, path)
-            if isNew, error == .noSpace { StateFile.remove(path) }
-            throw error
+            throw map(error, path)
         }
     }
 
@@ -99,6 +106,17 @@ package final class StateDatabase: Sendable {
     /// cannot be reached counts as present, so that its opening tells the reason.
     package static func exists(_ schema: Schema, in directory: String) -> Bool {
         StateFile.exists(schema.file, in: directory)
+    }
+
+    /// Writes the log into the file. SQLite takes a damaged log for the end of the log, without a report, so the rows
+    /// that are only in the log should be few. Costs two calls of `fsync`, and none if the log is empty.
+    package func checkpoint() throws {
+        do {
+            // GRDB's `checkpoint` crashes after `close`.
+            try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        } catch {
+            throw noted(error)
+        }
     }
 
     /// Writes the log into the file and closes the connection. Later calls throw ``StateError/closed``.

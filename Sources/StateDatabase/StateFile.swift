@@ -2,47 +2,68 @@ import Foundation
 
 /// The place of a database: a directory with mode 0700, and a file with mode 0600 in it.
 enum StateFile {
-    /// Creates the directory and an empty file unless they exist, and returns the path of the file and whether the file
-    /// is new. An existing directory keeps its mode, because other programs may use it; the file itself is for its
-    /// owner only.
+    /// Creates the directory and the file unless they exist, and returns the path of the file. An existing directory
+    /// keeps its mode, because other programs may use it; the file itself is for its owner only.
     ///
-    /// The file exists before SQLite opens it, because SQLite would create it with the process's umask. SQLite gives
-    /// its log the mode of the file.
-    static func prepare(_ name: String, in directory: String) throws(StateError) -> (path: String, isNew: Bool) {
+    /// `fill` gets the path of an empty file and makes a database of it. The file gets its own name after that, so a
+    /// file that is empty has lost its rows.
+    ///
+    /// - Throws: ``StateError/damaged(path:reason:)`` for an empty file, and for a log without a file; the errors of
+    ///   `fill`, as they are.
+    static func prepare(_ name: String, in directory: String, fill: (String) throws -> Void) throws -> String {
         try makeDirectory(directory)
         let path = directory + "/" + name
+        let size = size(path)
         // SQLite deletes the log of an empty file, and with it the changes that are only in the log.
-        if size(path) == 0, size(path + "-wal") > 0 {
-            throw .damaged(path: path, reason: "the file is missing or empty, but its log is not")
-        }
-        // An existing file is never opened here, because closing any descriptor of a file drops the locks that this
-        // process has on it (fcntl), also those of another database object.
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if descriptor >= 0 {
-            close(descriptor)
-            try sync(directory)
-        } else if errno != EEXIST {
-            throw failure("open", path)
+        guard size != 0 else { throw StateError.damaged(path: path, reason: "the file is empty") }
+        if size == nil {
+            guard self.size(path + "-wal") ?? 0 == 0 else {
+                throw StateError.damaged(path: path, reason: "the file is missing, but its log is not")
+            }
+            try create(path, in: directory, fill)
         }
         for file in [path, path + "-wal"] where chmod(file, 0o600) != 0 && errno != ENOENT {
             throw failure("chmod", file)
         }
-        return (path, descriptor >= 0)
+        return path
     }
 
-    /// Whether there is the file, or its log alone, which is the sign of a loss. An empty file without a log counts as
-    /// missing: it was made on a full disk, and no row has been in it. A place that cannot be reached counts as a file,
-    /// so that its opening tells the reason, and an unreadable directory does not count as an empty one.
-    static func exists(_ name: String, in directory: String) -> Bool {
-        [name, name + "-wal"].contains { file in
-            var status = stat()
-            guard lstat(directory + "/" + file, &status) == 0 else { return errno != ENOENT }
-            return status.st_size > 0
+    /// The new file exists before SQLite opens it, because SQLite would create it with the process's umask. SQLite
+    /// gives its log the mode of the file.
+    private static func create(_ path: String, in directory: String, _ fill: (String) throws -> Void) throws {
+        let new = path + "-new"
+        remove(new)
+        defer { remove(new) }
+        let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("open", new) }
+        close(descriptor)
+        try fill(new)
+        // Another process may have made the file meanwhile. A link does not replace it, as a new name would. Some file
+        // systems have no links.
+        if link(new, path) != 0, errno != EEXIST {
+            guard [EPERM, ENOTSUP, ENOSYS].contains(errno), rename(new, path) == 0 else { throw failure("link", path) }
         }
+        try sync(directory)
     }
 
-    /// Removes a new file without content after a failure to fill it, so that later calls find no database.
-    static func remove(_ path: String) {
+    /// Whether there is the file, or its log alone, which is the sign of a loss. A place that cannot be reached counts
+    /// as a file, so that its opening tells the reason, and an unreadable directory does not count as an empty one. An
+    /// empty file counts, too, for the same reason.
+    static func exists(_ name: String, in directory: String) -> Bool {
+        for (file, counts) in [(name, true), (name + "-wal", false)] {
+            var status = stat()
+            guard lstat(directory + "/" + file, &status) == 0 else {
+                if errno == ENOENT { continue }
+                return true
+            }
+            // The log of a file that was created but never used is empty.
+            if counts || status.st_size > 0 { return true }
+        }
+        return false
+    }
+
+    /// Removes a file, its log and its journal, if they exist.
+    private static func remove(_ path: String) {
         for suffix in ["", "-wal", "-journal"] { unlink(path + suffix) }
     }
 
@@ -84,9 +105,10 @@ enum StateFile {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("fsync", directory) }
     }
 
-    private static func size(_ path: String) -> Int {
+    /// `nil` if there is no file.
+    private static func size(_ path: String) -> Int? {
         var status = stat()
-        return lstat(path, &status) == 0 ? Int(status.st_size) : 0
+        return lstat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
     private static func failure(_ operation: String, _ path: String) -> StateError {

@@ -117,6 +117,57 @@ struct StateDatabaseTests {
         }
     }
 
+    @Test("An empty file is a damaged one, because a new database gets its name when it has content")
+    func empty() throws {
+        try withDirectory { directory in
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: database.path)).count >= 4096)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).allSatisfy { !$0.contains("-new") })
+            database.close()
+            try Data().write(to: URL(fileURLWithPath: database.path))
+            #expect(StateDatabase.exists(Self.schema, in: directory))
+            #expect(throws: StateError.damaged(path: database.path, reason: "the file is empty")) {
+                try StateDatabase(directory: directory, schema: Self.schema)
+            }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: database.path)).isEmpty)
+        }
+    }
+
+    @Test("A creation that fails leaves no file, and the rest of a killed creation does not stand in the way")
+    func failedCreation() throws {
+        try withDirectory { directory in
+            let wrong = StateDatabase.Schema(
+                file: Self.schema.file, application: Self.schema.application, migrations: ["CREATE nonsense"])
+            #expect(throws: StateError.self) { try StateDatabase(directory: directory, schema: wrong) }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
+            for name in ["test.sqlite-new", "test.sqlite-new-wal"] {
+                try Data(repeating: 7, count: 9000).write(to: URL(fileURLWithPath: directory + "/" + name))
+            }
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            try database.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            #expect(try texts(database) == ["a"])
+        }
+    }
+
+    @Test("The loss of the log takes no row that was in the database at the last checkpoint")
+    func checkpoint() throws {
+        try withDirectory { directory in
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            try database.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            try database.checkpoint()
+            try database.write { try $0.execute(sql: "INSERT INTO rows VALUES ('b')") }
+            // A copy of the file alone is the state after a loss of the log.
+            let copy = directory + "/copy"
+            try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: database.path, toPath: copy + "/test.sqlite")
+            let restored = try StateDatabase(directory: copy, schema: Self.schema)
+            #expect(try texts(restored) == ["a"])
+            #expect(try texts(database) == ["a", "b"])
+            database.close()
+            #expect(throws: StateError.closed) { try database.checkpoint() }
+        }
+    }
+
     @Test("An older file gets the tables of the present format, and keeps its rows")
     func migrated() throws {
         try withDirectory { directory in

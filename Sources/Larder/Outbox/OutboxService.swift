@@ -134,15 +134,17 @@ package final class OutboxService: @unchecked Sendable {
         queue.sync { store.close() }
     }
 
-    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once.
+    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once. Writes the log
+    /// of the database into its file.
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
             endRemovals(store)
             do {
                 try store.prune(now: tools.clock.now())
+                try store.checkpoint()
             } catch {
-                tools.logger.warning("the outbox cannot be pruned", metadata: ["reason": "\(error)"])
+                tools.logger.warning("the upkeep of the outbox failed", metadata: ["reason": "\(error)"])
             }
         }
     }

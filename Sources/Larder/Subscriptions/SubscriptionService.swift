@@ -136,6 +136,18 @@ package final class SubscriptionService: @unchecked Sendable {
         }
     }
 
+    /// Writes the log of the database into its file. A failure is logged.
+    package func maintain() {
+        queue.async { [self] in
+            guard case .open(let store) = phase else { return }
+            do {
+                try store.checkpoint()
+            } catch {
+                tools.logger.warning("the upkeep of the subscriptions failed", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+
     /// Looks at the clock now, not when the timer ends. A test that turns the clock calls this.
     func clockChanged() {
         queue.async { [self] in advance() }

@@ -34,13 +34,22 @@ package final class OutboxStore: Sendable {
         }
     }
 
-    /// Whether a directory has an outbox. A file that cannot be reached counts as missing.
+    /// Whether a directory has an outbox. A file that cannot be reached counts as an outbox.
     package static func exists(in directory: String) -> Bool {
         StateDatabase.exists(OutboxSchema.schema, in: directory)
     }
 
     /// Writes the log into the file and closes the connection. Later calls throw ``StateError/closed``.
     package func close() { database.close() }
+
+    /// Writes the log into the file, so that few rows are only in the log; see ``StateDatabase/checkpoint()``.
+    package func checkpoint() throws(OutboxError) {
+        do {
+            try database.checkpoint()
+        } catch {
+            throw OutboxError(error)
+        }
+    }
 
     func write<Value>(_ body: (Database) throws -> Value) throws(OutboxError) -> Value {
         do {

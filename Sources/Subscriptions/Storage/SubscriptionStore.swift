@@ -83,11 +83,20 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
-    /// Whether a directory has the database. A file that cannot be reached counts as missing.
+    /// Whether a directory has the database. A file that cannot be reached counts as a database.
     package static func exists(in directory: String) -> Bool { StateDatabase.exists(schema, in: directory) }
 
     /// Later calls throw ``StateError/closed``.
     package func close() { database.close() }
+
+    /// Writes the log into the file, so that few rows are only in the log; see ``StateDatabase/checkpoint()``.
+    package func checkpoint() throws(StateError) {
+        do {
+            try database.checkpoint()
+        } catch {
+            throw StateError(error)
+        }
+    }
 
     // MARK: - Subscriptions
 
