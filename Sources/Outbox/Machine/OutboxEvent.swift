@@ -76,7 +76,7 @@ package enum OutboxEvent: Hashable, Sendable {
     case cancel(Change.ID)
     case retry(Change.ID)
     case resolve(Change.ID, Resolution)
-    /// The changes become one (``Change/squash(_:)``).
+    /// The changes become one (``Squash``).
     case squash([Change.ID])
     /// The store has removed all changes of the namespace.
     case discarded(namespace: String)

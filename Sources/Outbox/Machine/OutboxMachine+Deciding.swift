@@ -1,31 +1,5 @@
 import Primitives
 
-/// A decision that is being applied: a caller's, that of the date of expiry, or that of a stored remote version.
-struct Decision: Sendable {
-    enum Kind: Sendable {
-        case cancel, retry, expire, squash
-        case resolve(Resolution)
-        /// The remote version shows the effect of the confirmed change.
-        case finish(Lane.Shown)
-
-        /// Whether a caller waits for the outcome.
-        var isOfCaller: Bool {
-            switch self {
-            case .cancel, .retry, .squash, .resolve: true
-            case .expire, .finish: false
-            }
-        }
-    }
-
-    let kind: Kind
-    let ids: [Change.ID]
-    /// The rows that have been loaded, and later the rows that are being written.
-    var rows: [Change] = []
-    /// The number of the merge that the decision waits for; `nil`: it waits for none.
-    var merge: UInt64?
-    var isCommitting = false
-}
-
 /// Decisions about changes. A decision holds its changes, reads their rows, and writes them in one transaction.
 extension OutboxMachine {
     mutating func decide(_ kind: Decision.Kind, _ ids: [Change.ID], _ turn: inout Turn) {
@@ -95,14 +69,15 @@ extension OutboxMachine {
         let decision = decisions[leader]!
         guard decision.rows.count == decision.ids.count else { return }
         let rows = decision.ids.compactMap { id in decision.rows.first { $0.id == id } }
-        if case .resolve(.ours) = decision.kind, let order = mergeForOurs(rows[0]) {
-            decisions[leader]!.merge = order.flight.number
-            return turn.actions.append(.merge(order))
+        switch decision.kind {
+        case .squash: squash(leader, rows, &turn)
+        case .resolve(.ours): if !mergeForOurs(leader, rows[0], &turn) { conclude(leader, rows, &turn) }
+        case .cancel, .retry, .expire, .resolve, .finish: conclude(leader, rows, &turn)
         }
-        conclude(leader, rows, &turn)
     }
 
-    private mutating func conclude(_ leader: Change.ID, _ rows: [Change], _ turn: inout Turn) {
+    /// Writes the rows that the decision leads to.
+    mutating func conclude(_ leader: Change.ID, _ rows: [Change], _ turn: inout Turn) {
         let decision = decisions[leader]!
         switch apply(decision.kind, rows) {
         case .success(let changed):
@@ -114,34 +89,6 @@ extension OutboxMachine {
             turn.actions.append(.commit(changed))
         case .failure(let refusal): refuse(leader, refusal.reason, &turn)
         }
-    }
-
-    /// The merge that makes ours of a decision for ours, so that the change takes back none of the rival's edits that
-    /// do not clash. `nil` for a change that replaces or deletes the version whole.
-    private mutating func mergeForOurs(_ change: Change) -> MergeOrder? {
-        guard change.state.stopsLane, change.draft.edit != .post, let ours = change.draft.ours,
-            let theirs = change.theirs?.body
-        else { return nil }
-        let base = change.draft.base.version
-        guard change.draft.base != .blind, base == nil || base?.body != nil else { return nil }
-        lastFlight += 1
-        return MergeOrder(
-            flight: Flight(change: change.id, number: lastFlight), base: base?.body, ours: ours, theirs: theirs,
-            prefersOurs: true, patch: nil)
-    }
-
-    mutating func decisionMerged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
-        guard let leader = deciding[flight.change], let decision = decisions[leader],
-            decision.merge == flight.number, !decision.isCommitting
-        else { return }
-        var change = decision.rows[0]
-        switch result {
-        case .clean(let body, _): change.draft.ours = body
-        case .equalsTheirs: change.draft.ours = change.theirs?.body
-        case .clash, .theirsIsBase: break
-        }
-        guard change.draft.ours?.count ?? 0 <= limits.changeBytes else { return refuse(leader, .bodyTooLarge, &turn) }
-        conclude(leader, [change], &turn)
     }
 
     /// A wrapper, because ``Refusal`` is no error: a caller's decision may come too late in good order.
@@ -170,14 +117,8 @@ extension OutboxMachine {
         case .resolve(let resolution):
             guard state.stopsLane, state != .blocked else { return .failure(Refused(reason: .notHeld(state))) }
             if let reason = Self.resolve(&change, resolution, limits) { return .failure(Refused(reason: reason)) }
-        case .squash:
-            do throws(OutboxError) {
-                let (survivor, cancelled) = try Change.squash(rows)
-                return .success(cancelled + [survivor])
-            } catch {
-                guard case .invalid(let fault) = error else { return .failure(Refused(reason: .notKept)) }
-                return .failure(Refused(reason: .invalid(fault)))
-            }
+        // The rows are the result of the squash.
+        case .squash: return .success(rows)
         }
         change.nextAttempt = nil
         return .success([change])

@@ -27,7 +27,7 @@ package struct ChangeProblem: Hashable, Sendable {
         case unreadable
         /// A policy or a decision took the origin's version.
         case theirsTaken
-        /// A later change contains the edit.
+        /// A decision has made one change of several, and a later one has the edit.
         case squashed
     }
 

@@ -38,7 +38,10 @@ extension OutboxSimulation {
             let change = shell.rows[id]!
             if !change.state.isEnded { problems.append("change \(id) is still \(change.state)") }
             let effects = origin.log.filter { $0.change == id }
-            let hasEffect = effects.contains { FlatObject($0.after).members[edit.field] == edit.value }
+            let hasEffect = effects.contains { effect in
+                let members = FlatObject(effect.after).members
+                return edit.values.allSatisfy { members[$0.key] == $0.value }
+            }
             if change.state == .done, !hasEffect { problems.append("change \(id) is done but was lost") }
             if change.state != .done, hasEffect, !change.mayBeApplied {
                 problems.append("change \(id) hides its effect")

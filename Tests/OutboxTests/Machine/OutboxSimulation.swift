@@ -11,16 +11,17 @@ import TestSupport
 final class OutboxSimulation {
     struct Authored {
         var url: String
-        var field: String
-        var value: String
+        /// The fields that the change sets, with their new values. Several after a squash.
+        var values: [String: String]
         var lane: String
     }
 
     var problems: [String] = []
     private(set) var merges = 0
-    private(set) var conflicts = 0
+    var conflicts = 0
     /// The decisions for ours.
-    private(set) var victories = 0
+    var victories = 0
+    var squashes = 0
     private(set) var lostAnswers = 0
     private(set) var kills = 0
     private(set) var refusedCredentials = 0
@@ -31,12 +32,14 @@ final class OutboxSimulation {
     private var wantedCredential = 0
     let shell: Shell
     let origin: FakeOrigin
-    private var random: SplitMix64
-    private(set) var edits: [Change.ID: Authored] = [:]
+    var random: SplitMix64
+    var edits: [Change.ID: Authored] = [:]
     private(set) var postIDs: [Change.ID] = []
     /// The decisions after which a change may have one more effect.
-    private var decisions: [Change.ID: Int] = [:]
+    var decisions: [Change.ID: Int] = [:]
     private var nextValue = 0
+    /// The squashes that have been ordered: their changes by the first one.
+    var squashing: [Change.ID: [Change.ID]] = [:]
     /// The pauses that the origins want, by origin.
     private var pauses: [String: Timestamp] = [:]
     /// The changes with an unknown outcome that no GET has looked at since.
@@ -47,7 +50,7 @@ final class OutboxSimulation {
     /// Requests of killed processes and lost connections, which may still reach the origin.
     private var late: [SendOrder] = []
     private var isFaulty = true
-    private let urls = (0..<4).map { "https://origin\($0 % 2).example/\($0)" }
+    let urls = (0..<4).map { "https://origin\($0 % 2).example/\($0)" }
     private let fields = ["a", "b", "c"]
 
     init(seed: UInt64) {
@@ -87,14 +90,16 @@ final class OutboxSimulation {
             checkExpiries()
         }
         shell.drainStore()
+        noteSquashes()
         checkEnd()
     }
 
-    private func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
+    func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
 
     private func step() {
         shell.now = shell.now + .milliseconds(Int.random(in: 0...700, using: &random))
-        switch Int.random(in: 0..<28, using: &random) {
+        noteSquashes()
+        switch Int.random(in: 0..<30, using: &random) {
         case 0...2: author()
         case 3: rival()
         case 4: if chance(1, of: 6) { kill() }
@@ -106,13 +111,15 @@ final class OutboxSimulation {
         case 10: if chance(1, of: 4) { post() }
         case 11: if chance(1, of: 2) { wantedCredential = shell.credentialVersion + 1 }
         case 12: if shell.credentialVersion < wantedCredential { shell.setCredential() }
-        case 13...20: shell.serveStore(obeys: Bool.random(using: &random))
+        case 13: squash()
+        case 14...21: shell.serveStore(obeys: Bool.random(using: &random))
         default: serve()
         }
     }
 
     /// One step of a time without faults.
     private func settle() {
+        noteSquashes()
         deliverLate()
         if shell.hasStoreWork {
             shell.serveStore(obeys: Bool.random(using: &random))
@@ -130,13 +137,15 @@ final class OutboxSimulation {
         return "\(field)\(nextValue)"
     }
 
-    /// An author edits the body that the view shows: the remote one with the pending changes.
+    /// An author edits the body that the view shows: the remote one with the pending changes. Some authors see only the
+    /// remote one.
     private func author() {
         let url = urls.randomElement(using: &random)!
         let pending = shell.rows.values.filter { !$0.state.isEnded && $0.draft.target.url == url }
             .sorted { $0.id < $1.id }
         let remote = origin.resources[url]?.body
-        let seen = pending.last?.draft.ours ?? remote
+        let isRemote = pending.isEmpty || chance(1, of: 4)
+        let seen = isRemote ? remote : pending.last?.draft.ours ?? remote
         let field = fields.randomElement(using: &random)!
         let value = freshValue(field)
         let ours = (seen.map { FlatObject($0) } ?? FlatObject([:])).setting(field, value)
@@ -156,7 +165,7 @@ final class OutboxSimulation {
         if chance(1, of: 6) { draft.fields = [ChangeField("X-Tenant", "ada")] }
         if chance(1, of: 12) { draft.expires = shell.now + .seconds(20) }
         let id = shell.accept(draft)
-        edits[id] = Authored(url: url, field: field, value: value, lane: draft.laneName)
+        edits[id] = Authored(url: url, values: [field: value], lane: draft.laneName)
     }
 
     private func post() {
@@ -300,7 +309,7 @@ final class OutboxSimulation {
         let after = FlatObject(effect.after).members
         let base = shell.rows[order.flight.change]!.draft.base.version?.body.map { FlatObject($0).members } ?? [:]
         for field in fields where before[field] != after[field] {
-            if field != edit.field {
+            if edit.values[field] == nil {
                 problems.append("change \(order.flight.change) has lost \(field)=\(before[field] ?? "-")")
             } else if before[field] != base[field], !isSeen(effect.before, order.flight.change) {
                 problems.append("change \(order.flight.change) replaced the unseen \(before[field] ?? "-")")
@@ -312,42 +321,5 @@ final class OutboxSimulation {
             problems.append("change \(order.flight.change) was applied \(applied) times")
         }
         return answer
-    }
-
-    // MARK: - Callers
-
-    private func decide() {
-        // A blocked change needs a credential, no decision.
-        let held = shell.rows.values.filter { $0.state.stopsLane && $0.state != .blocked }
-        guard let held = held.min(by: { $0.id < $1.id }) else { return }
-        guard let edit = edits[held.id] else {
-            // The operator looks into the origin's log.
-            shell.step(origin.posts.contains(held.id) ? .resolve(held.id, .theirs) : .retry(held.id))
-            return
-        }
-        guard held.state == .conflict else { return problems.append("change \(held.id) is \(held.state)") }
-        conflicts += 1
-        switch Int.random(in: 0..<3, using: &random) {
-        case 0: shell.step(.retry(held.id))
-        case 1: shell.step(.resolve(held.id, .theirs))
-        case _ where held.theirs != nil && (held.theirs?.body == nil || chance(1, of: 2)):
-            // Without its base, the change would replace a version that its author has not seen.
-            guard held.problem?.kind == .clash, held.draft.base.version?.body != nil else {
-                return shell.step(.resolve(held.id, .theirs))
-            }
-            decisions[held.id, default: 0] += 1
-            victories += 1
-            shell.step(.resolve(held.id, .ours))
-        default:
-            decisions[held.id, default: 0] += 1
-            let theirs = held.theirs?.body.map { FlatObject($0) } ?? FlatObject([:])
-            shell.step(.resolve(held.id, .body(theirs.setting(edit.field, edit.value).bytes)))
-        }
-    }
-
-    private func cancel() {
-        guard let id = shell.rows.values.filter({ !$0.state.isEnded }).map(\.id).sorted().randomElement(using: &random)
-        else { return }
-        shell.step(.cancel(id))
     }
 }

@@ -27,6 +27,9 @@ final class Shell {
     var dropsTheirs = false
     /// Whether the store works only in ``serveStore(obeys:)``, so that other events come in between.
     var isStoreSlow = false
+    /// Whether merges end only in ``releaseMerges()``.
+    var holdsMerges = false
+    private var heldMerges: [OutboxEvent] = []
     /// The orders to the store that it has not begun.
     private(set) var storeOrders: [OutboxAction] = []
     /// The reports of the store that the machine has not seen.
@@ -94,6 +97,11 @@ final class Shell {
         }
     }
 
+    func releaseMerges() {
+        holdsMerges = false
+        while !heldMerges.isEmpty { step(heldMerges.removeFirst()) }
+    }
+
     /// Stores a new version of the credential, as ``OutboxStore`` does it.
     func setCredential(_ name: String = "work") {
         credentialVersion += 1
@@ -116,7 +124,9 @@ final class Shell {
             reads.append(order)
         case .merge(let order):
             merges.append(order)
-            return .merged(order.flight, FlatObject.merge(order))
+            let event = OutboxEvent.merged(order.flight, FlatObject.merge(order))
+            if !holdsMerges { return event }
+            heldMerges.append(event)
         case .send(let order):
             usedCredentials[order.flight] = credentialVersion
             stateWhenSent.append(rows[order.flight.change]!.state)
