@@ -1,16 +1,19 @@
-/// A decision that is being applied: a caller's, that of the date of expiry, or that of a stored remote version.
+/// A decision that is being applied: a caller's, that of the date of expiry, that of a stored remote version, or that of
+/// an answer.
 struct Decision: Sendable {
     enum Kind: Sendable {
         case cancel, retry, expire, squash
         case resolve(Resolution)
         /// The remote version shows the effect of the confirmed change.
         case finish(Lane.Shown)
+        /// The store gets the outcome of a request that it could not keep before.
+        case keep(UnkeptOutcome)
 
         /// Whether a caller waits for the outcome.
         var isOfCaller: Bool {
             switch self {
             case .cancel, .retry, .squash, .resolve: true
-            case .expire, .finish: false
+            case .expire, .finish, .keep: false
             }
         }
     }

@@ -25,15 +25,6 @@ struct HostState: Sendable {
     /// The failures in a row, over all lanes, that open the circuit.
     static let tolerance = 3
 
-    /// A date, and the most time that can be left until then.
-    struct Wait: Sendable {
-        var end: Timestamp
-        var longest: Duration
-
-        /// A date further ahead means that the clock has gone back since.
-        func isOver(_ now: Timestamp) -> Bool { now >= end || end - now > longest }
-    }
-
     /// The changes in all lanes of the origin.
     var changes = 0
     var flights = 0

@@ -29,7 +29,7 @@ extension OutboxMachine {
                 }
             }
             guard let head = lane.head, head.summary.credential == name else { continue }
-            guard case .idle = lane.phase else {
+            guard case .idle = lane.phase, unkept[head.id] == nil else {
                 lanes[key]!.hasNewCredential = true
                 continue
             }

@@ -34,6 +34,7 @@ extension OutboxMachine {
     private func obstacle(_ kind: Decision.Kind, _ id: Change.ID) -> Refusal? {
         guard let key = laneOf[id], let lane = lanes[key] else { return .ended }
         if deciding[id] != nil { return .busy }
+        if unkept[id] != nil { if case .keep = kind { return nil } else { return .busy } }
         guard lane.head?.id == id else { return nil }
         switch lane.phase {
         case .sending, .committing, .removing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
@@ -72,7 +73,7 @@ extension OutboxMachine {
         switch decision.kind {
         case .squash: squash(leader, rows, &turn)
         case .resolve(.ours): if !mergeForOurs(leader, rows[0], &turn) { conclude(leader, rows, &turn) }
-        case .cancel, .retry, .expire, .resolve, .finish: conclude(leader, rows, &turn)
+        case .cancel, .retry, .expire, .resolve, .finish, .keep: conclude(leader, rows, &turn)
         }
     }
 
@@ -117,6 +118,7 @@ extension OutboxMachine {
         case .resolve(let resolution):
             guard state.stopsLane, state != .blocked else { return .failure(Refused(reason: .notHeld(state))) }
             if let reason = Self.resolve(&change, resolution, limits) { return .failure(Refused(reason: reason)) }
+        case .keep(let outcome): return .success([outcome.complete(change)])
         // The rows are the result of the squash.
         case .squash: return .success(rows)
         }
@@ -185,6 +187,10 @@ extension OutboxMachine {
             }
             guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }
             lanes[key]!.queue[place].summary = change.summary
+            if case .keep = decision.kind {
+                kept(key, change, turn)
+                continue
+            }
             lanes[key]!.queue[place].due = turn.now
             if let date = change.draft.expires { noteExpiry(change.id, date) }
             if place == 0 { lanes[key]!.forget() }
@@ -197,6 +203,7 @@ extension OutboxMachine {
         drop(decision: leader)
         for id in decision.ids {
             rearm(id)
+            if case .keep = decision.kind { keepLater(id, turn) }
             if case .expire = decision.kind, laneOf[id] != nil {
                 // The store failed. The next attempt comes with the pace of the longest pause's jitter.
                 let due = turn.now + Backoff.delay(failures: 6, jitter: turn.jitter) + Backoff.shortest

@@ -79,7 +79,7 @@ extension OutboxMachine {
     }
 
     private func isStartable(_ slot: Lane.Slot) -> Bool {
-        deciding[slot.id] == nil && !slot.summary.state.stopsLane
+        deciding[slot.id] == nil && unkept[slot.id] == nil && !slot.summary.state.stopsLane
     }
 
     /// Whether an item of a host's queue is still the head that waits.
@@ -136,7 +136,8 @@ extension OutboxMachine {
     /// The date of the next start or expiry that no other event causes.
     func nextDate(_ now: Timestamp) -> Timestamp? {
         // The end of a flight, or of an expiry, is an event.
-        var dates = canExpire ? expiries.first.map { [$0.due] } ?? [] : []
+        var dates = canDecide ? expiries.first.map { [$0.due] } ?? [] : []
+        if let date = nextKeeping { dates.append(date) }
         guard flightCount < flightLimit else { return dates.min() }
         for host in hosts.values {
             guard let item = host.waiting.first else { continue }
@@ -186,6 +187,7 @@ extension OutboxMachine {
     mutating func remove(_ id: Change.ID) {
         guard let key = laneOf.removeValue(forKey: id), let place = lanes[key]?.queue.firstIndex(where: { $0.id == id })
         else { return }
+        unkept[id] = nil
         let slot = lanes[key]!.queue.remove(at: place)
         hosts[slot.summary.target.origin]?.changes -= 1
         guard place == 0 else { return }
@@ -202,6 +204,7 @@ extension OutboxMachine {
             }
             for slot in lane.queue {
                 laneOf[slot.id] = nil
+                unkept[slot.id] = nil
                 hosts[slot.summary.target.origin]?.changes -= 1
                 if let leader = deciding[slot.id] { refuse(leader, .ended, &turn) }
             }
@@ -250,8 +253,10 @@ extension OutboxMachine {
     mutating func commitFailed(_ ids: [Change.ID], _ turn: inout Turn) {
         guard let id = ids.first else { return }
         if let leader = deciding[id] { return refuse(leader, .notKept, &turn) }
-        guard let key = laneOf[id], lanes[key]?.head?.id == id, case .committing? = lanes[key]?.phase else { return }
-        storageFailed(key, &turn)
+        guard let key = laneOf[id], lanes[key]?.head?.id == id, case .committing(let then)? = lanes[key]?.phase else {
+            return
+        }
+        notKept(key, then: then, &turn)
     }
 
     /// The head begins again with the row that the store has, as after a restart.

@@ -13,10 +13,10 @@ import Primitives
 ///
 /// Invariants:
 /// - A lane has at most one change under way, which is its first; an origin has at most two, and all origins together
-///   have at most `flightLimit`. At most 16 changes expire at a time. So the bodies of few changes are in memory,
-///   beside those of a squash.
+///   have at most `flightLimit`. At most 16 changes expire, or get their outcomes, at a time. So the bodies of few
+///   changes are in memory, beside those of a squash.
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
-/// - Only durable states are published.
+/// - Only durable states are published. The outcome of a request is forgotten only with the process.
 /// - A change leaves its lane only in an ended state.
 /// - No answer, decision or end of a change shortens the pause that an origin wants. No request begins within the
 ///   pause, except one with the state `sending` already ordered.
@@ -55,6 +55,8 @@ package struct OutboxMachine: Sendable {
     var decisions: [Change.ID: Decision] = [:]
     /// The first change of the decision that a change takes part in. Such a change does not start.
     var deciding: [Change.ID: Change.ID] = [:]
+    /// The outcomes of requests that the store could not keep.
+    var unkept: [Change.ID: UnkeptOutcome] = [:]
     /// The lanes with a confirmed head.
     var confirmed: Set<LaneKey> = []
     var lastFlight: UInt64 = 0
@@ -122,6 +124,7 @@ package struct OutboxMachine: Sendable {
         case .discarded(let namespace): discard(namespace, &turn)
         }
         expireDue(&turn)
+        keepDue(&turn)
         startDue(&turn)
         forgetHosts(now)
         let next = nextDate(now)

@@ -17,7 +17,7 @@ struct HardTimesTests {
         #expect(shell.sends.count == 1)
     }
 
-    @Test("Disk full while the confirmation is recorded: the look finds the effect")
+    @Test("Disk full while the confirmation is recorded: it is recorded later, and the read shows the effect")
     func diskFullAfterSending() throws {
         let id = shell.accept(try .put("a=2", on: "a=1"))
         shell.isDiskFull = true
@@ -25,6 +25,7 @@ struct HardTimesTests {
         #expect(shell.state(id) == .sending)
         shell.isDiskFull = false
         shell.sleep()
+        #expect(shell.state(id) == .confirmed && shell.reads.map(\.purpose) == [.confirmation])
         shell.read(200, "a=2", etag: "\"2\"")
         #expect(shell.state(id) == .done && shell.sends.isEmpty)
     }

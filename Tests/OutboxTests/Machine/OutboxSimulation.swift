@@ -35,6 +35,10 @@ final class OutboxSimulation {
     var random: SplitMix64
     var edits: [Change.ID: Authored] = [:]
     private(set) var postIDs: [Change.ID] = []
+    /// The POSTs that are sent again after an unknown outcome, by their authors' wish.
+    private(set) var wishedPosts: Set<Change.ID> = []
+    /// The POSTs with an effect that the process knows.
+    private var knownPosts: Set<Change.ID> = []
     /// The decisions after which a change may have one more effect.
     var decisions: [Change.ID: Int] = [:]
     private var nextValue = 0
@@ -173,7 +177,10 @@ final class OutboxSimulation {
         let key = chance(1, of: 2) ? "k\(nextValue)" : nil
         guard var draft = try? ChangeDraft.post("p\(nextValue)", key: key) else { return }
         if chance(1, of: 4) { draft.expires = shell.now + .seconds(20) }
-        postIDs.append(shell.accept(draft))
+        if key == nil, chance(1, of: 2) { draft.onUncertain = .retry }
+        let id = shell.accept(draft)
+        postIDs.append(id)
+        if draft.onUncertain == .retry { wishedPosts.insert(id) }
     }
 
     private func rival() {
@@ -217,12 +224,18 @@ final class OutboxSimulation {
         guard !shell.sends.isEmpty else { return }
         let order = shell.sends.remove(at: Int.random(in: 0..<shell.sends.count, using: &random))
         if shell.stateWhenSent.last != .sending { problems.append("a request went out before its state was durable") }
+        if knownPosts.contains(order.flight.change) {
+            problems.append("POST \(order.flight.change) is sent again, although its effect is known")
+        }
         if isUnreadable(order.credential) { return shell.step(.credentialUnreadable(order.flight)) }
         if isRefused(order.credential, order.flight) {
             if chance(1, of: 3) { return shell.step(.credentialMissing(order.flight)) }
             return respond(order, SendAnswer(status: 401))
         }
-        guard isFaulty, chance(4, of: 10) else { return respond(order, apply(order)) }
+        guard isFaulty, chance(4, of: 10) else {
+            if order.method == "POST" { knownPosts.insert(order.flight.change) }
+            return respond(order, apply(order))
+        }
         switch Int.random(in: 0..<6, using: &random) {
         case 0: shell.step(.sendFailed(order.flight, .notSent))
         case 1:
@@ -296,6 +309,7 @@ final class OutboxSimulation {
             }
         }
         shell.kill()
+        knownPosts = []
     }
 
     /// Lets a request arrive, and checks its effect.
