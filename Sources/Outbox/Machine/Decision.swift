@@ -1,5 +1,5 @@
-/// A decision that is being applied: a caller's, that of the date of expiry, that of a stored remote version, or that of
-/// an answer.
+/// A decision that is being applied: a caller's, that of the date of expiry, that of a stored remote version, or that
+/// of an answer.
 struct Decision: Sendable {
     enum Kind: Sendable {
         case cancel, retry, expire, squash
