@@ -111,6 +111,8 @@ extension OutboxMachine {
             // For a POST, the decision accepts a second effect. Any other change that may have been applied is looked
             // at before it is sent.
             change.state = .pending
+            // The next attempt finds the origin's version by itself.
+            change.theirs = nil
         case .finish:
             guard state == .confirmed else { return .failure(Refused(reason: .notHeld(state))) }
             change.state = .done

@@ -5,7 +5,7 @@ extension OutboxMachine {
     /// Begins the merge that makes ours of a decision for ours, so that the change takes back none of the rival's edits
     /// that do not clash. Returns `false` for a change that replaces or deletes the version whole.
     mutating func mergeForOurs(_ leader: Change.ID, _ change: Change, _ turn: inout Turn) -> Bool {
-        guard change.state.stopsLane, change.draft.edit != .post, let ours = change.draft.ours,
+        guard change.state == .conflict, change.draft.edit != .post, let ours = change.draft.ours,
             let theirs = change.theirs?.body
         else { return false }
         let base = change.draft.base.version
