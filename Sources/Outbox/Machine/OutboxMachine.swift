@@ -15,6 +15,7 @@ import Primitives
 /// - A lane has at most one change under way, which is its first; an origin has at most two, and all origins together
 ///   have at most `flightLimit`. At most 16 changes expire, or get their outcomes, at a time. So the bodies of few
 ///   changes are in memory, beside those of a squash.
+/// - Namespaces take turns for the places, and so do the origins of a namespace, and the namespaces of an origin.
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
 /// - Only durable states are published. The outcome of a request is forgotten only with the process.
 /// - A change leaves its lane only in an ended state.
@@ -46,10 +47,7 @@ package struct OutboxMachine: Sendable {
     var lanes: [LaneKey: Lane] = [:]
     var laneOf: [Change.ID: LaneKey] = [:]
     var hosts: [String: HostState] = [:]
-    /// The keys of `hosts` in a fixed order, so that a simulation with a seed repeats itself.
-    var origins: [String] = []
-    /// The place in `origins` of the first one that may start a change.
-    var nextOrigin = 0
+    var waiting = WaitingLanes()
     var expiries = DueQueue<Change.ID>()
     /// The decisions that are being applied, by the first of their changes.
     var decisions: [Change.ID: Decision] = [:]

@@ -68,7 +68,7 @@ extension OutboxSimulation {
         if shell.machine.flightCount != 0 { problems.append("\(shell.machine.flightCount) places are not free") }
         shell.now = shell.now + .seconds(900)
         shell.step(.timer)
-        if !shell.machine.hosts.isEmpty || !shell.machine.origins.isEmpty {
+        if !shell.machine.hosts.isEmpty || !shell.machine.waiting.order.isEmpty {
             problems.append("an origin without changes is kept")
         }
         if !shell.machine.lanes.isEmpty { problems.append("an ended lane is kept") }

@@ -87,7 +87,7 @@ final class OutboxSimulation {
         }
         isFaulty = false
         shell.isDiskFull = false
-        if shell.credentialVersion < wantedCredential { shell.setCredential() }
+        renewCredential()
         for _ in 0..<20_000 where problems.isEmpty && shell.rows.values.contains(where: { !$0.state.isEnded }) {
             settle()
             checkFlights()
@@ -114,7 +114,7 @@ final class OutboxSimulation {
         case 9: if chance(1, of: 8) { cancel() }
         case 10: if chance(1, of: 4) { post() }
         case 11: if chance(1, of: 2) { wantedCredential = shell.credentialVersion + 1 }
-        case 12: if shell.credentialVersion < wantedCredential { shell.setCredential() }
+        case 12: renewCredential()
         case 13: squash()
         case 14...21: shell.serveStore(obeys: Bool.random(using: &random))
         default: serve()
@@ -132,6 +132,14 @@ final class OutboxSimulation {
             shell.sleep()
         }
         serve()
+    }
+
+    /// Both origins have changes of two namespaces.
+    private func namespace(of url: String) -> String { url == urls[0] || url == urls[1] ? "n" : "m" }
+
+    private func renewCredential() {
+        guard shell.credentialVersion < wantedCredential else { return }
+        for namespace in ["n", "m"] { shell.setCredential(namespace: namespace) }
     }
 
     // MARK: - Writers
@@ -165,6 +173,7 @@ final class OutboxSimulation {
                 draft.base = .version(ResourceVersion(body: seen!, validator: validator))
             }
         }
+        draft.namespace = namespace(of: url)
         if chance(1, of: 3) { draft.credential = "work" }
         if chance(1, of: 6) { draft.fields = [ChangeField("X-Tenant", "ada")] }
         if chance(1, of: 12) { draft.expires = shell.now + .seconds(20) }

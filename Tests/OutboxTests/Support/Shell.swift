@@ -103,13 +103,14 @@ final class Shell {
     }
 
     /// Stores a new version of the credential, as ``OutboxStore`` does it.
-    func setCredential(_ name: String = "work") {
+    func setCredential(_ name: String = "work", namespace: String = "n") {
         credentialVersion += 1
         for (id, row) in rows where row.state == .blocked && row.draft.credential == name {
+            guard row.draft.namespace == namespace else { continue }
             rows[id]!.state = .pending
             rows[id]!.nextAttempt = nil
         }
-        let event = OutboxEvent.credentialChanged(namespace: "n", name: name)
+        let event = OutboxEvent.credentialChanged(namespace: namespace, name: name)
         if isStoreSlow { storeReports.append(event) } else { step(event) }
     }
 
