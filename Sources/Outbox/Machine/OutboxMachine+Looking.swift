@@ -272,7 +272,7 @@ extension OutboxMachine {
         change.state = state
         change.problem = problem
         change.nextAttempt = nil
-        // The origin's version of an earlier conflict says nothing about this state.
+        // The origin's version of an earlier conflict does not belong to this state.
         if state != .conflict { change.theirs = nil }
         commit(key, change, then: .rest, &turn)
     }

@@ -1,7 +1,7 @@
 import Primitives
 
-/// The lanes that wait for places, by namespace and origin, and the turns of both. Its owner checks a lane when its turn
-/// comes, as with ``DueQueue``.
+/// The lanes that wait for places, by namespace and origin, and the turns of both. Its owner checks a lane when the
+/// turn of the lane comes, as with ``DueQueue``.
 struct WaitingLanes: Sendable {
     /// The lanes of a namespace with heads for one origin.
     private struct Queue: Sendable {
