@@ -256,7 +256,8 @@ extension OutboxEvent {
             .credentialUnreadable(let flight):
             flight
         case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
-            .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
+            .versionNotRemoved, .stored, .credentialChanged, .cancel, .retry, .resolve, .squash,
+            .discarded:
             nil
         }
     }

@@ -68,6 +68,8 @@ package enum OutboxEvent: Hashable, Sendable {
     case credentialUnreadable(Flight)
     /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
     case versionRemoved(Flight)
+    /// The cache has failed to remove the version of ``OutboxAction/removeVersion(_:)``, which readers may find.
+    case versionNotRemoved(Flight)
     /// The cache has stored the answer to any GET of the resource as the remote version.
     ///
     /// `ticket` is the value of ``OutboxMachine/ticket`` when the GET began.

@@ -174,7 +174,7 @@ extension OutboxMachine {
         notKept(key, then: then, &turn)
     }
 
-    /// The head begins again with the row that the store has, as after a restart.
+    /// The store, or the cache, has failed. The head begins again with the row that the store has, as after a restart.
     mutating func storageFailed(_ key: LaneKey, _ turn: inout Turn) {
         lanes[key]!.failures += 1
         let pause = Backoff.delay(failures: lanes[key]!.failures, jitter: turn.jitter)

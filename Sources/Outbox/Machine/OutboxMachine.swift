@@ -112,6 +112,7 @@ package struct OutboxMachine: Sendable {
         case .credentialMissing(let flight): credentialMissing(flight, &turn)
         case .credentialUnreadable(let flight): credentialUnreadable(flight, &turn)
         case .versionRemoved(let flight): versionRemoved(flight, &turn)
+        case .versionNotRemoved(let flight): versionNotRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
             stored(namespace, key, ticket, etag, digest, &turn)
         case .credentialChanged(let namespace, let name): credentialChanged(namespace, name, &turn)

@@ -39,6 +39,8 @@ final class Shell {
     private(set) var usedCredentials: [Flight: Int] = [:]
     var willRead: (ReadOrder) -> Void = { _ in }
     var willRemove: (RemovalOrder) -> Void = { _ in }
+    /// Whether the cache fails to remove versions.
+    var failsRemovals = false
     var didPublish: (ChangeSummary) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
@@ -137,6 +139,7 @@ final class Shell {
             published.append(summary)
             didPublish(summary)
         case .removeVersion(let order):
+            if failsRemovals { return .versionNotRemoved(order.flight) }
             willRemove(order)
             removals.append(order)
             return .versionRemoved(order.flight)
