@@ -66,6 +66,10 @@ package enum OutboxEvent: Hashable, Sendable {
     case credentialMissing(Flight)
     /// The credential of the change cannot be read now, so no request was made.
     case credentialUnreadable(Flight)
+    /// The namespace of the change does not exist now, so no request was made.
+    case namespaceMissing(Flight)
+    /// A namespace with this name exists from now on.
+    case namespaceFound(String)
     /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
     case versionRemoved(Flight)
     /// The cache has failed to remove the version of ``OutboxAction/removeVersion(_:)``, which readers may find.

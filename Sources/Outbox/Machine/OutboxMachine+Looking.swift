@@ -145,7 +145,7 @@ extension OutboxMachine {
     }
 
     /// Only a GET tells whether an earlier request had its effect.
-    private func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
+    func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
 
     private mutating func sawAbsence(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
         if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }

@@ -126,6 +126,7 @@ extension OutboxMachine {
             confirmed.remove(key)
             lanes[key] = nil
         }
+        missing[namespace] = nil
     }
 
     // MARK: - Rows

@@ -34,11 +34,13 @@ extension OutboxMachine {
 
     mutating func originRefused(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight), var change = lanes[key]!.change else { return }
+        missing[key.namespace] = nil
         switch lanes[key]!.phase {
         case .sending:
             change.attempts -= 1
             hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
-        case .looking: hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
+        // The policy refuses the GET, which alone tells whether an earlier request had its effect.
+        case .looking: hold(key, change, unreadableState(change), ChangeProblem(.originPolicy), &turn)
         case .confirming: finish(key, change, isShown: false, &turn)
         case .idle, .loading, .merging, .committing, .removing: break
         }
@@ -175,6 +177,7 @@ extension OutboxMachine {
 
     mutating func noteFailure(_ key: LaneKey, _ turn: inout Turn) {
         guard let origin = lanes[key]?.head?.summary.target.origin else { return }
+        missing[key.namespace] = nil
         hosts[origin]?.failed(turn.now, jitter: turn.jitter)
     }
 
@@ -182,6 +185,7 @@ extension OutboxMachine {
     /// report a conflict by it.
     mutating func noteAnswer(_ key: LaneKey, _ status: Int, _ retryAfter: Duration?, _ turn: inout Turn) {
         guard let origin = lanes[key]?.head?.summary.target.origin else { return }
+        missing[key.namespace] = nil
         switch status {
         case 429, 503:
             guard let retryAfter else { fallthrough }

@@ -26,10 +26,12 @@ extension OutboxMachine {
 
     /// Starts one head of a namespace. Returns `false` when none can start.
     private mutating func startNext(of namespace: String, _ turn: inout Turn) -> Bool {
+        if isMissing(namespace, turn.now) { return false }
         for _ in 0..<waiting.originCount(of: namespace) {
             guard let origin = waiting.nextOrigin(of: namespace) else { return false }
             if let key = takeDue(namespace, origin, turn.now) {
                 start(key, origin, &turn)
+                noteProbe(namespace, lanes[key]!.head!.id, turn.now)
                 return true
             }
         }
@@ -56,7 +58,7 @@ extension OutboxMachine {
         guard let host = hosts[origin] else { return false }
         let ahead = host.namespaces.prefix { $0 != namespace }.count { other in
             guard let item = waiting.first(other, origin) else { return false }
-            return isCurrent(item) && isDue(item, now)
+            return isCurrent(item) && isDue(item, now) && !isMissing(other, now)
         }
         return ahead < host.freePlaces
     }
@@ -122,8 +124,9 @@ extension OutboxMachine {
         var dates = canDecide ? expiries.first.map { [$0.due] } ?? [] : []
         if let date = nextKeeping { dates.append(date) }
         guard flightCount < flightLimit else { return dates.min() }
-        waiting.forEachDate { _, origin, due in
+        waiting.forEachDate { namespace, origin, due in
             guard let host = hosts[origin] else { return }
+            let due = max(due, missing[namespace]?.wait.end ?? due)
             if let date = host.notBefore {
                 // A probe's end is an event.
                 if host.flights == 0 { dates.append(max(due, date)) }

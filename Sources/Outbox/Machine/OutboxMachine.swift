@@ -53,6 +53,8 @@ package struct OutboxMachine: Sendable {
     var decisions: [Change.ID: Decision] = [:]
     /// The first change of the decision that a change takes part in. Such a change does not start.
     var deciding: [Change.ID: Change.ID] = [:]
+    /// The namespaces that do not exist now, but have changes.
+    var missing: [String: MissingNamespace] = [:]
     /// The outcomes of requests that the store could not keep.
     var unkept: [Change.ID: UnkeptOutcome] = [:]
     /// The lanes with a confirmed head.
@@ -111,6 +113,8 @@ package struct OutboxMachine: Sendable {
         case .originRefused(let flight): originRefused(flight, &turn)
         case .credentialMissing(let flight): credentialMissing(flight, &turn)
         case .credentialUnreadable(let flight): credentialUnreadable(flight, &turn)
+        case .namespaceMissing(let flight): namespaceMissing(flight, &turn)
+        case .namespaceFound(let name): missing[name] = nil
         case .versionRemoved(let flight): versionRemoved(flight, &turn)
         case .versionNotRemoved(let flight): versionNotRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
