@@ -48,6 +48,11 @@ export function isEnded({ state }) {
     return ENDED.includes(state);
 }
 
+/** Tells whether no GET shows the version of the origin, so that a decision for ours sends without a precondition. */
+export function isHidden({ state, problem }) {
+    return problem?.kind === "unreadable" || (state === "uncertain" && problem?.kind === "redirected");
+}
+
 /** Returns the names of the decisions that the API accepts about a change. */
 export function decisionsOf({ state, method, problem, base }) {
     const edit = method === "PUT" || method === "PATCH" ? ["edit"] : [];
@@ -56,7 +61,7 @@ export function decisionsOf({ state, method, problem, base }) {
     case "conflict": return ["ours", "theirs", ...edit, "retry", "cancel"];
     case "uncertain": case "rejected":
         // Without a version to compare with, the only decision beside a retry is to send without a precondition.
-        return [...(problem?.kind === "unreadable" ? ["ours"] : []), ...edit, "retry", "cancel"];
+        return [...(isHidden({ state, problem }) ? ["ours"] : []), ...edit, "retry", "cancel"];
     case "confirmed": case "done": return method === "POST" || base === "blind" ? [] : ["revert"];
     default: return [];
     }

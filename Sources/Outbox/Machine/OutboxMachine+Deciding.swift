@@ -146,6 +146,9 @@ extension OutboxMachine {
         switch change.problem?.kind {
         // The origin gives no version that a precondition could name, so the decision is to send without one.
         case .validatorRefused, .unreadable: change.draft.base = .blind
+        // The GET that would tell the outcome leads to another origin. A rejected change may instead have a request
+        // with a redirect, which may have an end, so its precondition stays.
+        case .redirected where change.state == .uncertain: change.draft.base = .blind
         case .clash:
             guard let theirs = change.theirs else { break }
             if case .ours = resolution, theirs.body == nil, change.draft.base.version?.body != nil,

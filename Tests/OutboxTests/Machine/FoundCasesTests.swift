@@ -100,6 +100,26 @@ struct FoundCasesTests {
         #expect(shell.sends.isEmpty && shell.reads.map(\.purpose) == [.look])
     }
 
+    @Test("A decision for ours about an outcome that a redirect to another origin hides sends the change again")
+    func hiddenOutcome() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1"))
+        shell.loseAnswer()
+        shell.sleep()
+        shell.read(307, location: "https://evil.example/a")
+        #expect(shell.state(id) == .uncertain && shell.problem(id) == .redirected)
+        shell.step(.resolve(id, .ours))
+        #expect(shell.reads.isEmpty && shell.sends.map(\.guarding) == [.unguarded])
+        #expect(shell.rows[id]!.mayBeApplied)
+        // A redirected request itself has had no effect, so the next one keeps its precondition.
+        let other = Shell()
+        let rejected = other.accept(try .put("a=2", on: "a=1"))
+        try other.answer(307, location: "https://evil.example/a")
+        #expect(other.state(rejected) == .rejected && other.problem(rejected) == .redirected)
+        other.step(.resolve(rejected, .ours))
+        other.read(200, "a=1")
+        #expect(other.sends.map(\.guarding) == [strong("\"1\"")])
+    }
+
     // MARK: - Ours
 
     @Test("The policy ours takes back no edit of a rival that does not clash")
