@@ -186,9 +186,9 @@ class Steward:
             if decision in ("ours", "body") and change.method != "POST":
                 if problem in ("validatorRefused", "unreadable"):
                     base = BLIND
-                elif problem == "clash" and detail["theirs"] is not None:
+                elif problem in ("clash", "stateRefused") and detail["theirs"] is not None:
                     base = theirs
-                elif problem == "deleted" and ours is not ABSENT:
+                elif problem in ("deleted", "stateRefused") and ours is not ABSENT:
                     base = ABSENT
                 change.intents.append(Intent(base, ours))
                 if self._send(change, decision, request) != 200:

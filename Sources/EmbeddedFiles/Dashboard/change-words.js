@@ -36,6 +36,7 @@ const PROBLEMS = {
     rejected: "the origin refuses the request",
     redirected: "the origin redirects the request to another place",
     unreadable: "the origin does not show its version",
+    unsettled: "the resource changes so often that its version cannot be named",
     theirsTaken: "the version of the origin was taken",
     squashed: "a later change contains this change",
 };

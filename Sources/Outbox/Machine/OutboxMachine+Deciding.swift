@@ -159,6 +159,13 @@ extension OutboxMachine {
             } else {
                 change.draft.base = .version(theirs)
             }
+        // A blind change. The origin may want a precondition (428).
+        case .stateRefused where change.draft.edit != .post:
+            if let theirs = change.theirs {
+                change.draft.base = .version(theirs)
+            } else if change.draft.edit != .delete {
+                change.draft.base = .absent
+            }
         case .deleted:
             switch change.draft.edit {
             case .replace, .mergePatch, .jsonPatch: change.draft.base = .absent

@@ -118,7 +118,9 @@ extension OutboxMachine {
         change.problem = ChangeProblem(.clash, status: answer.status)
         lanes[key]!.refusals += 1
         lanes[key]!.refusedSight = lanes[key]!.sight
-        if lanes[key]!.refusals <= Self.promptRefusals { return commit(key, change, then: .look, &turn) }
+        lanes[key]!.refusedStatus = answer.status
+        let isPrompt = lanes[key]!.refusals <= Self.promptRefusals || change.draft.base == .blind
+        if isPrompt { return commit(key, change, then: .look, &turn) }
         retryLater(key, change, change.problem, answer.retryAfter, &turn)
     }
 
@@ -156,8 +158,10 @@ extension OutboxMachine {
 
     // MARK: - Pauses
 
+    /// - Parameter least: the shortest pause without a wish of the origin.
     mutating func retryLater(
-        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem?, _ retryAfter: Duration?, _ turn: inout Turn
+        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem?, _ retryAfter: Duration?,
+        atLeast least: Duration = .zero, _ turn: inout Turn
     ) {
         var change = change
         // A confirmed change only reads again.
@@ -165,7 +169,7 @@ extension OutboxMachine {
         change.problem = problem
         // The kind tells that the date is the origin's wish.
         if retryAfter != nil { change.problem?.kind = .throttled }
-        change.nextAttempt = turn.now + pause(key, retryAfter, &turn)
+        change.nextAttempt = turn.now + max(pause(key, retryAfter, &turn), least)
         commit(key, change, then: .rest, &turn)
     }
 
