@@ -65,6 +65,8 @@ extension DiskCache {
     /// because it may be the older version. `completion` gets the durable entry; `nil` if the key now has no entry.
     package func outdate(_ key: String, completion: @escaping Completion<Entry?>) {
         writer.submit(
+            // Makes no room, but must succeed on a full disk, as the removal in place of which it is made.
+            makesRoom: true,
             { context in
                 try context.flushHits(only: key)
                 _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key), tags: nil)])

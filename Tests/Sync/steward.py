@@ -22,6 +22,21 @@ DECISIONS = {
 }
 
 
+def squash(first, last):
+    """Returns the intent of the change that two changes become. Raises `Clash` if Larder must refuse to make it."""
+    (earlier,), (later,) = first.intents, last.intents
+    if BLIND in (earlier.base, later.base):
+        if earlier.base != later.base:
+            raise merging.Clash("the preconditions")
+        return later
+    if earlier.base is ABSENT and later.ours is ABSENT:
+        raise merging.Clash("a creation and a deletion")
+    ours = merging.merge(later.base, later.ours, earlier.ours)
+    if last.on_conflict == "hold" and earlier.ours not in (later.base, ours):
+        raise merging.Clash("the policy hold")
+    return Intent(earlier.base, ours)
+
+
 class Ledger:
     """All changes of a run. `lock` guards the members; the changes in it are changed under the lock only."""
 
@@ -171,9 +186,9 @@ class Steward:
             if decision in ("ours", "body") and change.method != "POST":
                 if problem in ("validatorRefused", "unreadable"):
                     base = BLIND
-                elif problem == "clash" and detail["theirs"] is not None:
+                elif problem in ("clash", "stateRefused") and detail["theirs"] is not None:
                     base = theirs
-                elif problem == "deleted" and ours is not ABSENT:
+                elif problem in ("deleted", "stateRefused") and ours is not ABSENT:
                     base = ABSENT
                 change.intents.append(Intent(base, ours))
                 if self._send(change, decision, request) != 200:
@@ -250,20 +265,28 @@ class Steward:
                 pass
 
     def _squash(self, first, last):
-        intents = first.intents, last.intents
-        if first.path != last.path or "POST" in (first.method, last.method) or max(map(len, intents)) > 1:
+        if first.path != last.path or "POST" in (first.method, last.method):
             return
-        (first_intent,), (last_intent,) = intents
-        # The second change continues the first one, so its body has both edits.
-        if first_intent.ours != last_intent.base or BLIND in (first_intent.base, last_intent.base):
+        if max(len(first.intents), len(last.intents)) > 1:
             return
-        last.intents.append(Intent(first_intent.base, last_intent.ours))
+        intents = last.intents
+        try:
+            squashed = squash(first, last)
+        except merging.Clash:
+            squashed = None
+        # Until Larder answers, the change may have the one intent or the other.
+        last.intents = intents + [squashed] if squashed else intents
         for change in (first, last):
             change.decisions.append("squash")
         status, answer = self.larder.call("POST", "/outbox/squash", {"changes": [first.id, last.id]})
-        if status != 200:
-            last.intents.pop()
-        if status not in (200, 409, 422):
+        if status == 200 and squashed:
+            # The survivor must have the edits of both, so its former intent is none any more.
+            last.intents = [squashed]
+            return
+        last.intents = intents
+        for change in (first, last):
+            change.decisions[-1] += " refused"
+        if status not in (409, 422):
             self.ledger.problems.append(f"squash of {first.token} and {last.token} got {status}: {answer}")
 
     def hasten(self):

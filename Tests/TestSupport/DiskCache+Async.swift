@@ -14,6 +14,12 @@ extension DiskCache {
         try await outcome { find(key, expectingURL: url, then: $0) }
     }
 
+    @discardableResult
+    package func outdate(_ key: String) async throws(DiskCacheError) -> Entry? {
+        try await outcome { outdate(key, completion: $0) }
+    }
+
+    @discardableResult
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {

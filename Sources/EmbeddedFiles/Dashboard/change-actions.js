@@ -1,4 +1,4 @@
-import { decisionsOf } from "./change-words.js";
+import { decisionsOf, isHidden } from "./change-words.js";
 import { confirmed } from "./dialog.js";
 import { h, say } from "./dom.js";
 import { nameOf } from "./name.js";
@@ -119,7 +119,7 @@ export class ChangeActions {
 
 /** Returns the words of a button, which depend on the state of the change. */
 function wordsOf(name, { state, problem, method }) {
-    if (name === "ours" && ["unreadable", "validatorRefused"].includes(problem?.kind)) {
+    if (name === "ours" && (isHidden({ state, problem }) || problem?.kind === "validatorRefused")) {
         return "Send without a precondition";
     }
     if (name === "ours" && method === "DELETE") return "Delete anyway";

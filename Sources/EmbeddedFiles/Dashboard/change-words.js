@@ -36,6 +36,7 @@ const PROBLEMS = {
     rejected: "the origin refuses the request",
     redirected: "the origin redirects the request to another place",
     unreadable: "the origin does not show its version",
+    unsettled: "the resource changes so often that its version cannot be named",
     theirsTaken: "the version of the origin was taken",
     squashed: "a later change contains this change",
 };
@@ -48,6 +49,11 @@ export function isEnded({ state }) {
     return ENDED.includes(state);
 }
 
+/** Tells whether no GET shows the version of the origin, so that a decision for ours sends without a precondition. */
+export function isHidden({ state, problem }) {
+    return problem?.kind === "unreadable" || (state === "uncertain" && problem?.kind === "redirected");
+}
+
 /** Returns the names of the decisions that the API accepts about a change. */
 export function decisionsOf({ state, method, problem, base }) {
     const edit = method === "PUT" || method === "PATCH" ? ["edit"] : [];
@@ -56,7 +62,7 @@ export function decisionsOf({ state, method, problem, base }) {
     case "conflict": return ["ours", "theirs", ...edit, "retry", "cancel"];
     case "uncertain": case "rejected":
         // Without a version to compare with, the only decision beside a retry is to send without a precondition.
-        return [...(problem?.kind === "unreadable" ? ["ours"] : []), ...edit, "retry", "cancel"];
+        return [...(isHidden({ state, problem }) ? ["ours"] : []), ...edit, "retry", "cancel"];
     case "confirmed": case "done": return method === "POST" || base === "blind" ? [] : ["revert"];
     default: return [];
     }

@@ -69,6 +69,10 @@ extension OutboxService {
         }
     }
 
+    /// Goes on with the changes of a namespace that has been created, which an earlier one with its name may have left
+    /// when the cache was lost.
+    package func namespaceMade(_ namespace: String) { report(.namespaceFound(namespace)) }
+
     /// Refuses a namespace that does not exist any more, or that is being removed or begun anew.
     func checkOpen(_ namespace: String) throws(OutboxFailure) {
         guard sealed[namespace] == nil, tools.namespace(namespace) != nil else { throw .namespaceChanging(namespace) }

@@ -27,7 +27,7 @@ extension OutboxService {
     // MARK: - The request of a change
 
     func send(_ order: SendOrder, _ store: OutboxStore, _ client: OriginClient) {
-        guard let tools = tools.namespace(order.namespace) else { return sendRefused(order.flight) }
+        guard let tools = tools.namespace(order.namespace) else { return report(.namespaceMissing(order.flight)) }
         // The draft was checked, so the method is one of four.
         guard let method = HTTPRequest.Method(rawValue: order.method) else { return sendRefused(order.flight) }
         let secrets: [ChangeField]
@@ -60,7 +60,7 @@ extension OutboxService {
                 let isGone = order.method == "DELETE" && [404, 410].contains(answer.head.status)
                 guard (200..<300).contains(answer.head.status) || isGone else { return report(event) }
                 let invalidation: Invalidation = order.method == "DELETE" ? .remove : .outdate
-                invalidate(order.target, order.url, invalidation, tools.cache) { [self] in report(event) }
+                invalidate(order.target, order.url, invalidation, tools.cache) { [self] _ in report(event) }
             }
         }
         transfers[order.flight] = Transfer(order.namespace, client.fetch(request, receiver: exchange))
@@ -104,60 +104,10 @@ extension OutboxService {
     /// draft-ietf-httpapi-idempotency-key-header, a string of RFC 9651.
     private static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 
-    /// The end of the version in the cache of a resource that has changed (RFC 9111 §4.4).
-    enum Invalidation {
-        /// The version becomes stale.
-        case outdate
-        /// As ``remove``, but a pinned version, and one that a subscription holds, only becomes stale.
-        case removeUnlessKept
-        /// The origin does not have the resource any more, by the caller's own wish.
-        case remove
-    }
-
-    /// Makes the versions of a change's resource stale, or removes them, when the origin has changed it. The same
-    /// happens to the versions of the URL to which redirects have led the request. The versions that downloads are
-    /// still receiving are not kept. Readers must not find an older version after the change has left the outbox, so
-    /// `then` comes last.
-    func invalidate(
-        _ target: ChangeTarget, _ url: String, _ invalidation: Invalidation, _ cache: DiskCache,
-        then: @escaping @Sendable () -> Void
-    ) {
-        guard url != target.url else { return invalidate(url, invalidation, cache, then: then) }
-        invalidate(target.url, invalidation, cache) { [self] in invalidate(url, invalidation, cache, then: then) }
-    }
-
-    func removeVersion(_ order: RemovalOrder) {
-        guard let space = tools.namespace(order.namespace) else { return report(.versionRemoved(order.flight)) }
-        let invalidation: Invalidation = order.isDeletion ? .remove : .removeUnlessKept
-        invalidate(order.target, order.target.url, invalidation, space.cache) { [self] in
-            report(.versionRemoved(order.flight))
-        }
-    }
-
-    private func invalidate(
-        _ url: String, _ invalidation: Invalidation, _ cache: DiskCache, then: @escaping @Sendable () -> Void
-    ) {
-        guard let canonical = try? CanonicalURL(url) else { return then() }
-        let key = CacheKey.url(canonical: canonical.string).text
-        // An error has no effect here, because the origin has made the change anyway.
-        let rest: @Sendable () -> Void = {
-            cache.remove(matching: [EntryFilter(url: url, kind: .response)]) { _ in then() }
-        }
-        let outdate: @Sendable () -> Void = { cache.outdate(key) { _ in rest() } }
-        switch invalidation {
-        case .outdate: outdate()
-        case .remove: cache.remove(key) { _ in rest() }
-        case .removeUnlessKept:
-            cache.remove(key, condition: { $0?.isExempt != true }) { result in
-                if case .failure(.conditionFailed) = result { outdate() } else { rest() }
-            }
-        }
-    }
-
     // MARK: - Reading a version
 
     func read(_ order: ReadOrder, ticket: UInt64, _ store: OutboxStore, _ client: OriginClient) {
-        guard let tools = tools.namespace(order.namespace) else { return report(.originRefused(order.flight)) }
+        guard let tools = tools.namespace(order.namespace) else { return report(.namespaceMissing(order.flight)) }
         let now = tools.clock.now()
         let secrets: [ChangeField]
         switch self.secrets(order.credential, order.namespace, for: order.url, store) {
@@ -211,7 +161,7 @@ extension OutboxService {
         let read = ReadAnswer(answer.head, body: answer.body, digest: digest, to: order.url, now: now)
         // Another writer has removed the resource. The held version stays for the callers that may have it stale.
         if [404, 410].contains(answer.head.status) {
-            return invalidate(order.target, order.url, .outdate, tools.cache) { [self] in
+            return invalidate(order.target, order.url, .outdate, tools.cache) { [self] _ in
                 report(.readAnswered(order.flight, read))
             }
         }

@@ -118,7 +118,7 @@ extension OutboxService {
             return drop()
         }
         let target = summary.target
-        invalidate(target, target.url, .outdate, space.cache) { [queue] in queue.async(execute: drop) }
+        invalidate(target, target.url, .outdate, space.cache) { [queue] _ in queue.async(execute: drop) }
     }
 
     /// Makes the body of a key anew, because a change of it has other bodies or another state.

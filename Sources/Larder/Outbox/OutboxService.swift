@@ -264,10 +264,11 @@ extension OutboxEvent {
         switch self {
         case .readAnswered(let flight, _), .readFailed(let flight), .sendAnswered(let flight, _),
             .sendFailed(let flight, _), .originRefused(let flight), .credentialMissing(let flight),
-            .credentialUnreadable(let flight):
+            .credentialUnreadable(let flight), .namespaceMissing(let flight):
             flight
         case .accepted, .restarted, .timer, .loaded, .loadFailed, .committed, .commitFailed, .merged, .versionRemoved,
-            .stored, .credentialChanged, .cancel, .retry, .resolve, .squash, .discarded:
+            .versionNotRemoved, .namespaceFound, .stored, .credentialChanged, .cancel, .retry, .resolve, .squash,
+            .discarded:
             nil
         }
     }

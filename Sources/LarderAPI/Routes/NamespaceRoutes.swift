@@ -66,6 +66,7 @@ struct NamespaceRoutes: Sendable {
             [namespaces, outbox, subscriptions] discards, end in
             namespaces.put(name, change, by: authority, condition: condition) { result in
                 subscriptions.namespaceChanged()
+                if case .success((_, .made)) = result { outbox.namespaceMade(name) }
                 guard discards, case .success((let namespace, .begunAnew(let entries))) = result else {
                     end()
                     return call.take(result, Problem.init) { namespace, outcome in

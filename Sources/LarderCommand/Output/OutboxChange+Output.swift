@@ -62,6 +62,7 @@ extension OutboxChange {
         case "rejected": "the origin refuses the request"
         case "redirected": "the origin redirects the request to another place"
         case "unreadable": "the origin does not show its version"
+        case "unsettled": "the resource changes so often that its version cannot be named"
         case "theirsTaken": "the version of the origin was taken"
         case "squashed": "a later change contains this change"
         default: problem

@@ -25,20 +25,11 @@ struct HostState: Sendable {
     /// The failures in a row, over all lanes, that open the circuit.
     static let tolerance = 3
 
-    /// A date, and the most time that can be left until then.
-    struct Wait: Sendable {
-        var end: Timestamp
-        var longest: Duration
-
-        /// A date further ahead means that the clock has gone back since.
-        func isOver(_ now: Timestamp) -> Bool { now >= end || end - now > longest }
-    }
-
     /// The changes in all lanes of the origin.
     var changes = 0
     var flights = 0
-    /// The lanes that wait for the origin, by date.
-    var waiting = DueQueue<LaneKey>()
+    /// The namespaces with changes for the origin. The one that has waited longest for a start is the first.
+    var namespaces: [String] = []
     private var failures = 0
     private var circuit: Wait?
     private var pause: Wait?
@@ -51,6 +42,16 @@ struct HostState: Sendable {
 
     /// Whether the limit of requests under way permits one more.
     var hasPlace: Bool { flights < Self.flightLimit }
+
+    /// The requests that may begin at an instant at which one may begin.
+    var freePlaces: Int { pause == nil && circuit == nil ? Self.flightLimit - flights : 1 }
+
+    /// Takes a place for a lane of a namespace.
+    mutating func started(_ namespace: String) {
+        flights += 1
+        guard let place = namespaces.firstIndex(of: namespace) else { return }
+        namespaces.append(namespaces.remove(at: place))
+    }
 
     /// Whether the origin wants no request now.
     func isPaused(_ now: Timestamp) -> Bool { pause.map { !$0.isOver(now) } ?? false }

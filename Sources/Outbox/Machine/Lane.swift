@@ -86,10 +86,14 @@ struct Lane: Sendable {
     var sight: Sight?
     /// The sight before the last refusal.
     var refusedSight: Sight?
+    /// The status of the last refusal.
+    var refusedStatus: Int?
     /// The first read of a version that was not settled yet.
     var unsettled: ReadMark?
     /// The looks in a row that found the body of ``unsettled`` under another tag.
     var restorations = 0
+    /// The looks in a row that found a version too young for its tag.
+    var youngLooks = 0
     /// The redirects of the present look, request or read.
     var hops = 0
     var sentDigest: BodyDigest?

@@ -127,7 +127,8 @@ package enum OutboxAction: Hashable, Sendable {
     case wake(Timestamp?)
     /// Tell listeners the new state, which is durable.
     case publish(ChangeSummary)
-    /// Remove the version in the cache, and answer with ``OutboxEvent/versionRemoved(_:)``.
+    /// Remove the version in the cache, and answer with ``OutboxEvent/versionRemoved(_:)`` or
+    /// ``OutboxEvent/versionNotRemoved(_:)``.
     case removeVersion(RemovalOrder)
     /// Answer readers without this change.
     case dropFromView(ChangeSummary)

@@ -66,8 +66,14 @@ package enum OutboxEvent: Hashable, Sendable {
     case credentialMissing(Flight)
     /// The credential of the change cannot be read now, so no request was made.
     case credentialUnreadable(Flight)
+    /// The namespace of the change does not exist now, so no request was made.
+    case namespaceMissing(Flight)
+    /// A namespace with this name exists from now on.
+    case namespaceFound(String)
     /// No reader finds the version of ``OutboxAction/removeVersion(_:)`` any more.
     case versionRemoved(Flight)
+    /// The cache has failed to remove the version of ``OutboxAction/removeVersion(_:)``, which readers may find.
+    case versionNotRemoved(Flight)
     /// The cache has stored the answer to any GET of the resource as the remote version.
     ///
     /// `ticket` is the value of ``OutboxMachine/ticket`` when the GET began.
@@ -76,7 +82,7 @@ package enum OutboxEvent: Hashable, Sendable {
     case cancel(Change.ID)
     case retry(Change.ID)
     case resolve(Change.ID, Resolution)
-    /// The changes become one (``Change/squash(_:)``).
+    /// The changes become one (``Squash``).
     case squash([Change.ID])
     /// The store has removed all changes of the namespace.
     case discarded(namespace: String)

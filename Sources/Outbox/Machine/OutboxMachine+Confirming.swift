@@ -109,4 +109,11 @@ extension OutboxMachine {
         guard let key = lane(of: flight), case .removing = lanes[key]!.phase else { return }
         hold(key, lanes[key]!.change!, .done, nil, &turn)
     }
+
+    /// A change that left the view now would show readers the older version. So the head reads again after a pause, and
+    /// then ends as before.
+    mutating func versionNotRemoved(_ flight: Flight, _ turn: inout Turn) {
+        guard let key = lane(of: flight), case .removing = lanes[key]!.phase else { return }
+        storageFailed(key, &turn)
+    }
 }

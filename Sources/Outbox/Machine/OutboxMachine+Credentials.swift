@@ -29,7 +29,7 @@ extension OutboxMachine {
                 }
             }
             guard let head = lane.head, head.summary.credential == name else { continue }
-            guard case .idle = lane.phase else {
+            guard case .idle = lane.phase, unkept[head.id] == nil else {
                 lanes[key]!.hasNewCredential = true
                 continue
             }
@@ -40,6 +40,7 @@ extension OutboxMachine {
     /// The same as a refusal by the origin, but the origin has not answered.
     mutating func credentialMissing(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight), var change = lanes[key]!.change else { return }
+        missing[key.namespace] = nil
         switch lanes[key]!.phase {
         case .sending:
             change.attempts -= 1
@@ -53,6 +54,7 @@ extension OutboxMachine {
     /// A failure of the store tells neither of the credential nor of the origin, so the head tries again later.
     mutating func credentialUnreadable(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight), var change = lanes[key]!.change else { return }
+        missing[key.namespace] = nil
         switch lanes[key]!.phase {
         case .sending:
             // The row has the state `sending`, although no request went out.

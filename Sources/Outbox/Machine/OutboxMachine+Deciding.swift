@@ -1,31 +1,5 @@
 import Primitives
 
-/// A decision that is being applied: a caller's, that of the date of expiry, or that of a stored remote version.
-struct Decision: Sendable {
-    enum Kind: Sendable {
-        case cancel, retry, expire, squash
-        case resolve(Resolution)
-        /// The remote version shows the effect of the confirmed change.
-        case finish(Lane.Shown)
-
-        /// Whether a caller waits for the outcome.
-        var isOfCaller: Bool {
-            switch self {
-            case .cancel, .retry, .squash, .resolve: true
-            case .expire, .finish: false
-            }
-        }
-    }
-
-    let kind: Kind
-    let ids: [Change.ID]
-    /// The rows that have been loaded, and later the rows that are being written.
-    var rows: [Change] = []
-    /// The number of the merge that the decision waits for; `nil`: it waits for none.
-    var merge: UInt64?
-    var isCommitting = false
-}
-
 /// Decisions about changes. A decision holds its changes, reads their rows, and writes them in one transaction.
 extension OutboxMachine {
     mutating func decide(_ kind: Decision.Kind, _ ids: [Change.ID], _ turn: inout Turn) {
@@ -60,6 +34,7 @@ extension OutboxMachine {
     private func obstacle(_ kind: Decision.Kind, _ id: Change.ID) -> Refusal? {
         guard let key = laneOf[id], let lane = lanes[key] else { return .ended }
         if deciding[id] != nil { return .busy }
+        if unkept[id] != nil { if case .keep = kind { return nil } else { return .busy } }
         guard lane.head?.id == id else { return nil }
         switch lane.phase {
         case .sending, .committing, .removing: return lane.head?.summary.state == .confirmed ? .confirmed : .busy
@@ -95,14 +70,15 @@ extension OutboxMachine {
         let decision = decisions[leader]!
         guard decision.rows.count == decision.ids.count else { return }
         let rows = decision.ids.compactMap { id in decision.rows.first { $0.id == id } }
-        if case .resolve(.ours) = decision.kind, let order = mergeForOurs(rows[0]) {
-            decisions[leader]!.merge = order.flight.number
-            return turn.actions.append(.merge(order))
+        switch decision.kind {
+        case .squash: squash(leader, rows, &turn)
+        case .resolve(.ours): if !mergeForOurs(leader, rows[0], &turn) { conclude(leader, rows, &turn) }
+        case .cancel, .retry, .expire, .resolve, .finish, .keep: conclude(leader, rows, &turn)
         }
-        conclude(leader, rows, &turn)
     }
 
-    private mutating func conclude(_ leader: Change.ID, _ rows: [Change], _ turn: inout Turn) {
+    /// Writes the rows that the decision leads to.
+    mutating func conclude(_ leader: Change.ID, _ rows: [Change], _ turn: inout Turn) {
         let decision = decisions[leader]!
         switch apply(decision.kind, rows) {
         case .success(let changed):
@@ -114,34 +90,6 @@ extension OutboxMachine {
             turn.actions.append(.commit(changed))
         case .failure(let refusal): refuse(leader, refusal.reason, &turn)
         }
-    }
-
-    /// The merge that makes ours of a decision for ours, so that the change takes back none of the rival's edits that
-    /// do not clash. `nil` for a change that replaces or deletes the version whole.
-    private mutating func mergeForOurs(_ change: Change) -> MergeOrder? {
-        guard change.state.stopsLane, change.draft.edit != .post, let ours = change.draft.ours,
-            let theirs = change.theirs?.body
-        else { return nil }
-        let base = change.draft.base.version
-        guard change.draft.base != .blind, base == nil || base?.body != nil else { return nil }
-        lastFlight += 1
-        return MergeOrder(
-            flight: Flight(change: change.id, number: lastFlight), base: base?.body, ours: ours, theirs: theirs,
-            prefersOurs: true, patch: nil)
-    }
-
-    mutating func decisionMerged(_ flight: Flight, _ result: MergeResult, _ turn: inout Turn) {
-        guard let leader = deciding[flight.change], let decision = decisions[leader],
-            decision.merge == flight.number, !decision.isCommitting
-        else { return }
-        var change = decision.rows[0]
-        switch result {
-        case .clean(let body, _): change.draft.ours = body
-        case .equalsTheirs: change.draft.ours = change.theirs?.body
-        case .clash, .theirsIsBase: break
-        }
-        guard change.draft.ours?.count ?? 0 <= limits.changeBytes else { return refuse(leader, .bodyTooLarge, &turn) }
-        conclude(leader, [change], &turn)
     }
 
     /// A wrapper, because ``Refusal`` is no error: a caller's decision may come too late in good order.
@@ -163,6 +111,8 @@ extension OutboxMachine {
             // For a POST, the decision accepts a second effect. Any other change that may have been applied is looked
             // at before it is sent.
             change.state = .pending
+            // The next attempt finds the origin's version by itself.
+            change.theirs = nil
         case .finish:
             guard state == .confirmed else { return .failure(Refused(reason: .notHeld(state))) }
             change.state = .done
@@ -170,14 +120,9 @@ extension OutboxMachine {
         case .resolve(let resolution):
             guard state.stopsLane, state != .blocked else { return .failure(Refused(reason: .notHeld(state))) }
             if let reason = Self.resolve(&change, resolution, limits) { return .failure(Refused(reason: reason)) }
-        case .squash:
-            do throws(OutboxError) {
-                let (survivor, cancelled) = try Change.squash(rows)
-                return .success(cancelled + [survivor])
-            } catch {
-                guard case .invalid(let fault) = error else { return .failure(Refused(reason: .notKept)) }
-                return .failure(Refused(reason: .invalid(fault)))
-            }
+        case .keep(let outcome): return .success([outcome.complete(change)])
+        // The rows are the result of the squash.
+        case .squash: return .success(rows)
         }
         change.nextAttempt = nil
         return .success([change])
@@ -201,6 +146,9 @@ extension OutboxMachine {
         switch change.problem?.kind {
         // The origin gives no version that a precondition could name, so the decision is to send without one.
         case .validatorRefused, .unreadable: change.draft.base = .blind
+        // The GET that would tell the outcome leads to another origin. A rejected change may instead have a request
+        // with a redirect, which may have an end, so its precondition stays.
+        case .redirected where change.state == .uncertain: change.draft.base = .blind
         case .clash:
             guard let theirs = change.theirs else { break }
             if case .ours = resolution, theirs.body == nil, change.draft.base.version?.body != nil,
@@ -210,6 +158,13 @@ extension OutboxMachine {
                 unreadTheirs = theirs.digest
             } else {
                 change.draft.base = .version(theirs)
+            }
+        // A blind change. The origin may want a precondition (428).
+        case .stateRefused where change.draft.edit != .post:
+            if let theirs = change.theirs {
+                change.draft.base = .version(theirs)
+            } else if change.draft.edit != .delete {
+                change.draft.base = .absent
             }
         case .deleted:
             switch change.draft.edit {
@@ -244,6 +199,10 @@ extension OutboxMachine {
             }
             guard let place = lanes[key]!.queue.firstIndex(where: { $0.id == change.id }) else { continue }
             lanes[key]!.queue[place].summary = change.summary
+            if case .keep = decision.kind {
+                kept(key, change, turn)
+                continue
+            }
             lanes[key]!.queue[place].due = turn.now
             if let date = change.draft.expires { noteExpiry(change.id, date) }
             if place == 0 { lanes[key]!.forget() }
@@ -256,6 +215,7 @@ extension OutboxMachine {
         drop(decision: leader)
         for id in decision.ids {
             rearm(id)
+            if case .keep = decision.kind { keepLater(id, turn) }
             if case .expire = decision.kind, laneOf[id] != nil {
                 // The store failed. The next attempt comes with the pace of the longest pause's jitter.
                 let due = turn.now + Backoff.delay(failures: 6, jitter: turn.jitter) + Backoff.shortest

@@ -2,13 +2,19 @@ import Primitives
 
 /// The ends of changes at their dates of expiry.
 extension OutboxMachine {
-    /// The most changes that expire at a time. Each of them is in memory with its bodies until its end is durable, and
-    /// thousands may have one date.
+    /// The most changes that expire, or get their outcomes, at a time. Each of them is in memory with its bodies until
+    /// its state is durable, and thousands may have one date.
     static let expiryLimit = 16
 
-    /// Whether one more change may begin to expire.
-    var canExpire: Bool {
-        decisions.values.count { if case .expire = $0.kind { true } else { false } } < Self.expiryLimit
+    /// Whether the machine itself may begin one more decision.
+    var canDecide: Bool {
+        let count = decisions.values.count { decision in
+            switch decision.kind {
+            case .expire, .keep: true
+            case .cancel, .retry, .squash, .resolve, .finish: false
+            }
+        }
+        return count < Self.expiryLimit
     }
 
     /// Puts a change into the queue of expiries.
@@ -23,7 +29,7 @@ extension OutboxMachine {
     /// Begins the end of the changes that are due to expire. A head that is under way checks its date before it sends,
     /// and so does a change that may have been applied: its next attempt looks, and then ends it as done or expired.
     mutating func expireDue(_ turn: inout Turn) {
-        while canExpire, let item = expiries.first {
+        while canDecide, let item = expiries.first {
             guard let key = laneOf[item.element] else {
                 expiries.removeFirst()
                 continue

@@ -26,7 +26,7 @@ extension OutboxMachine {
     mutating func goOn(_ key: LaneKey, _ turn: inout Turn) {
         let change = lanes[key]!.change!
         if change.isExpired(turn.now), !change.mayBeApplied { return hold(key, change, .expired, nil, &turn) }
-        if needsLook(change, turn.now) { return look(key, &turn) }
+        if needsLook(change, lanes[key]!.refusals, turn.now) { return look(key, &turn) }
         send(key, ownContent(change), Self.guarding(change), &turn)
     }
 
@@ -39,12 +39,13 @@ extension OutboxMachine {
         }
     }
 
-    private func needsLook(_ change: Change, _ now: Timestamp) -> Bool {
+    /// - Parameter refusals: the refusals in a row because of the state of the resource.
+    private func needsLook(_ change: Change, _ refusals: Int, _ now: Timestamp) -> Bool {
         let isUnseen = change.attempts == 0 && !change.mayBeApplied
         let isFresh = isUnseen && now >= change.created && now - change.created <= Self.freshAge
         switch (change.draft.edit, change.draft.base) {
         case (.post, _): return false
-        case (_, .blind): return change.mayBeApplied && !change.skipsLook
+        case (_, .blind): return (change.mayBeApplied && !change.skipsLook) || refusals > 0
         case (_, .absent): return !isFresh
         case (_, .version(let version)): return !isFresh || version.validator == nil
         }
@@ -145,16 +146,14 @@ extension OutboxMachine {
     }
 
     /// Only a GET tells whether an earlier request had its effect.
-    private func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
+    func unreadableState(_ change: Change) -> ChangeState { change.mayBeApplied ? .uncertain : .rejected }
 
     private mutating func sawAbsence(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
         if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
+        if change.draft.base == .blind { return sendBlindly(key, change, over: nil, &turn) }
         if isContradiction(key, .absent) { return clash(key, change, nil, .validatorRefused, &turn) }
-        switch change.draft.base {
-        case .absent: send(key, ownContent(change), .ifNoneMatchAny, &turn)
-        case .blind: send(key, ownContent(change), .unguarded, &turn)
-        case .version: clash(key, change, nil, .deleted, &turn)
-        }
+        guard change.draft.base == .absent else { return clash(key, change, nil, .deleted, &turn) }
+        send(key, ownContent(change), .ifNoneMatchAny, &turn)
     }
 
     private mutating func sawVersion(_ key: LaneKey, _ change: Change, _ answer: ReadAnswer, _ turn: inout Turn) {
@@ -162,20 +161,13 @@ extension OutboxMachine {
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
             return sawEffect(key, change, isStored: answer.isStored, &turn)
         }
-        let soundness = Soundness(
-            of: answer.mark, body: answer.body, after: lanes[key]!.unsettled, restorations: lanes[key]!.restorations)
-        var version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
-        switch soundness {
-        case .sound(let validator): version.validator = validator
-        case .missing: break
-        case .unsettled:
-            noteUnsettled(key, answer.mark)
-            return idle(key, until: turn.now + Soundness.settling, turn.now)
+        // A request without a precondition needs no tag.
+        if change.draft.base == .blind {
+            let version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
+            return sendBlindly(key, change, over: version, &turn)
         }
-        lanes[key]!.unsettled = nil
-        lanes[key]!.restorations = 0
+        guard let version = settledVersion(key, change, answer, &turn) else { return }
         if isContradiction(key, .version(digest)) { return clash(key, change, version, .validatorRefused, &turn) }
-        if change.draft.base == .blind { return send(key, ownContent(change), .unguarded, &turn) }
         let mergesRewriting = change.mergesRewriting(digest)
         if change.isBase(digest), !mergesRewriting {
             return send(key, ownContent(change), Self.guarding(version), &turn)
@@ -196,13 +188,15 @@ extension OutboxMachine {
                     patch: change.draft.method == "PATCH" ? change.draft.edit : nil)))
     }
 
-    private mutating func noteUnsettled(_ key: LaneKey, _ mark: ReadMark) {
-        let first = lanes[key]!.unsettled
-        let isSame = first?.digest == mark.digest && first?.etag == mark.etag
-        if !isSame { lanes[key]!.restorations = first?.digest == mark.digest ? lanes[key]!.restorations + 1 : 0 }
-        // A read with a later date than this one tells that the clock has gone back, so the time begins again.
-        if let first, isSame, first.received <= mark.received { return }
-        lanes[key]!.unsettled = mark
+    /// Sends a blind change, unless the origin has refused it for a third time. No other state of the resource lets it
+    /// succeed, so a person has to decide.
+    private mutating func sendBlindly(
+        _ key: LaneKey, _ change: Change, over version: ResourceVersion?, _ turn: inout Turn
+    ) {
+        guard lanes[key]!.refusals > Self.promptRefusals else {
+            return send(key, ownContent(change), .unguarded, &turn)
+        }
+        clash(key, change, version, .stateRefused, status: lanes[key]!.refusedStatus, &turn)
     }
 
     /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state
@@ -248,10 +242,12 @@ extension OutboxMachine {
 
     /// Follows the policy of the change. `version` is `nil` when the resource is gone, or when its version is unknown.
     mutating func clash(
-        _ key: LaneKey, _ change: Change, _ version: ResourceVersion?, _ kind: ChangeProblem.Kind, _ turn: inout Turn
+        _ key: LaneKey, _ change: Change, _ version: ResourceVersion?, _ kind: ChangeProblem.Kind,
+        status: Int? = nil, _ turn: inout Turn
     ) {
         var change = change
-        if change.isExpired(turn.now) { return hold(key, change, .expired, ChangeProblem(kind), &turn) }
+        let problem = ChangeProblem(kind, status: status)
+        if change.isExpired(turn.now) { return hold(key, change, .expired, problem, &turn) }
         switch (change.draft.onConflict, kind) {
         case (.theirs, .clash), (.theirs, .deleted):
             hold(key, change, .cancelled, ChangeProblem(.theirsTaken), &turn)
@@ -260,7 +256,7 @@ extension OutboxMachine {
         default:
             change.theirs = version
             if let count = version?.body?.count, count > limits.changeBytes { change.theirs?.body = nil }
-            hold(key, change, .conflict, ChangeProblem(kind), &turn)
+            hold(key, change, .conflict, problem, &turn)
         }
     }
 
@@ -272,6 +268,8 @@ extension OutboxMachine {
         change.state = state
         change.problem = problem
         change.nextAttempt = nil
+        // The origin's version of an earlier conflict does not belong to this state.
+        if state != .conflict { change.theirs = nil }
         commit(key, change, then: .rest, &turn)
     }
 }

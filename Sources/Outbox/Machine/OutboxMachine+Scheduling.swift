@@ -1,6 +1,6 @@
 import Primitives
 
-/// The order of changes: when a head starts, waits and leaves.
+/// The order of changes: when a head waits and leaves.
 extension OutboxMachine {
     mutating func add(_ summary: ChangeSummary, _ turn: inout Turn) {
         guard laneOf[summary.id] == nil, !summary.state.isEnded else { return }
@@ -16,8 +16,7 @@ extension OutboxMachine {
         let busy = lanes[key].map { lane in if case .idle = lane.phase, !lane.isSent { 0 } else { 1 } } ?? 0
         let place = max(queue.lastIndex { $0.id < slot.id }.map { $0 + 1 } ?? 0, busy)
         lanes[key, default: Lane()].queue.insert(slot, at: place)
-        addHost(summary.target.origin)
-        hosts[summary.target.origin]!.changes += 1
+        enter(summary)
         if let date = summary.expires { noteExpiry(summary.id, date) }
         if place == 0 {
             lanes[key]!.forget()
@@ -49,43 +48,13 @@ extension OutboxMachine {
         // After a clock that has gone back, the pause begins again.
         let longest = min(pause.end - pause.start, Backoff.longestPause)
         guard pause.end > now, longest > .zero else { return }
-        addHost(pause.origin)
-        _ = hosts[pause.origin]!.pause(until: min(pause.end, now + longest), longest: longest, now)
-    }
-
-    mutating func addHost(_ origin: String) {
-        guard hosts[origin] == nil else { return }
-        hosts[origin] = HostState()
-        origins.append(origin)
+        _ = hosts[pause.origin, default: HostState()].pause(until: min(pause.end, now + longest), longest: longest, now)
     }
 
     /// Forgets the origins without changes, so that the table does not grow for ever.
     mutating func forgetHosts(_ now: Timestamp) {
         guard hosts.values.contains(where: { $0.isSpent(now) }) else { return }
         hosts = hosts.filter { !$0.value.isSpent(now) }
-        origins.removeAll { hosts[$0] == nil }
-    }
-
-    /// Puts the head of an idle lane into the queue of its host.
-    mutating func arm(_ key: LaneKey) {
-        guard let head = lanes[key]?.head, isStartable(head) else { return }
-        let origin = head.summary.target.origin
-        hosts[origin]?.waiting.insert(key, due: head.due, number: head.id)
-        guard let host = hosts[origin], host.waiting.isSparse(host.changes) else { return }
-        var waiting = host.waiting
-        var kept: Set<LaneKey> = []
-        waiting.compact { isCurrent($0) && kept.insert($0.element).inserted }
-        hosts[origin]!.waiting = waiting
-    }
-
-    private func isStartable(_ slot: Lane.Slot) -> Bool {
-        deciding[slot.id] == nil && !slot.summary.state.stopsLane
-    }
-
-    /// Whether an item of a host's queue is still the head that waits.
-    private func isCurrent(_ item: DueQueue<LaneKey>.Item) -> Bool {
-        guard let lane = lanes[item.element], case .idle = lane.phase, let head = lane.head else { return false }
-        return head.id == item.number && head.due == item.due && isStartable(head)
     }
 
     /// Makes the heads due that would wait longer than their pauses, because the clock has gone back.
@@ -95,59 +64,6 @@ extension OutboxMachine {
             lanes[key]!.queue[0].due = now
             arm(key)
         }
-    }
-
-    private func isDue(_ item: DueQueue<LaneKey>.Item, _ now: Timestamp) -> Bool {
-        guard item.due > now else { return true }
-        return lanes[item.element]?.head.map { item.due - now > $0.pause } ?? false
-    }
-
-    /// Starts the heads that are due, as far as there are places. Origins take turns, because the places may not
-    /// suffice for all of them.
-    mutating func startDue(_ turn: inout Turn) {
-        var places = flightLimit - flightCount
-        for step in origins.indices {
-            let number = (nextOrigin + step) % origins.count
-            let origin = origins[number]
-            while let item = hosts[origin]?.waiting.first {
-                if isCurrent(item) {
-                    guard hosts[origin]!.canStart(turn.now), isDue(item, turn.now) else { break }
-                    guard places > 0 else {
-                        nextOrigin = number
-                        return
-                    }
-                    places -= 1
-                    start(item.element, origin, &turn)
-                }
-                hosts[origin]!.waiting.removeFirst()
-            }
-        }
-    }
-
-    private mutating func start(_ key: LaneKey, _ origin: String, _ turn: inout Turn) {
-        hosts[origin]!.flights += 1
-        lastFlight += 1
-        lanes[key]!.flight = lastFlight
-        lanes[key]!.phase = .loading
-        lanes[key]!.hasNewCredential = false
-        turn.actions.append(.load(lanes[key]!.head!.id))
-    }
-
-    /// The date of the next start or expiry that no other event causes.
-    func nextDate(_ now: Timestamp) -> Timestamp? {
-        // The end of a flight, or of an expiry, is an event.
-        var dates = canExpire ? expiries.first.map { [$0.due] } ?? [] : []
-        guard flightCount < flightLimit else { return dates.min() }
-        for host in hosts.values {
-            guard let item = host.waiting.first else { continue }
-            if let date = host.notBefore {
-                // A probe's end is an event.
-                if host.flights == 0 { dates.append(max(item.due, date)) }
-            } else if host.hasPlace {
-                dates.append(item.due)
-            }
-        }
-        return dates.min()
     }
 
     // MARK: - Waiting and leaving
@@ -186,8 +102,9 @@ extension OutboxMachine {
     mutating func remove(_ id: Change.ID) {
         guard let key = laneOf.removeValue(forKey: id), let place = lanes[key]?.queue.firstIndex(where: { $0.id == id })
         else { return }
+        unkept[id] = nil
         let slot = lanes[key]!.queue.remove(at: place)
-        hosts[slot.summary.target.origin]?.changes -= 1
+        exit(slot.summary)
         guard place == 0 else { return }
         confirmed.remove(key)
         lanes[key]!.forget()
@@ -202,12 +119,14 @@ extension OutboxMachine {
             }
             for slot in lane.queue {
                 laneOf[slot.id] = nil
-                hosts[slot.summary.target.origin]?.changes -= 1
+                unkept[slot.id] = nil
+                exit(slot.summary)
                 if let leader = deciding[slot.id] { refuse(leader, .ended, &turn) }
             }
             confirmed.remove(key)
             lanes[key] = nil
         }
+        missing[namespace] = nil
     }
 
     // MARK: - Rows
@@ -250,11 +169,13 @@ extension OutboxMachine {
     mutating func commitFailed(_ ids: [Change.ID], _ turn: inout Turn) {
         guard let id = ids.first else { return }
         if let leader = deciding[id] { return refuse(leader, .notKept, &turn) }
-        guard let key = laneOf[id], lanes[key]?.head?.id == id, case .committing? = lanes[key]?.phase else { return }
-        storageFailed(key, &turn)
+        guard let key = laneOf[id], lanes[key]?.head?.id == id, case .committing(let then)? = lanes[key]?.phase else {
+            return
+        }
+        notKept(key, then: then, &turn)
     }
 
-    /// The head begins again with the row that the store has, as after a restart.
+    /// The store, or the cache, has failed. The head begins again with the row that the store has, as after a restart.
     mutating func storageFailed(_ key: LaneKey, _ turn: inout Turn) {
         lanes[key]!.failures += 1
         let pause = Backoff.delay(failures: lanes[key]!.failures, jitter: turn.jitter)

@@ -34,11 +34,13 @@ extension OutboxMachine {
 
     mutating func originRefused(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight), var change = lanes[key]!.change else { return }
+        missing[key.namespace] = nil
         switch lanes[key]!.phase {
         case .sending:
             change.attempts -= 1
             hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
-        case .looking: hold(key, change, .rejected, ChangeProblem(.originPolicy), &turn)
+        // The policy refuses the GET, which alone tells whether an earlier request had its effect.
+        case .looking: hold(key, change, unreadableState(change), ChangeProblem(.originPolicy), &turn)
         case .confirming: finish(key, change, isShown: false, &turn)
         case .idle, .loading, .merging, .committing, .removing: break
         }
@@ -116,7 +118,9 @@ extension OutboxMachine {
         change.problem = ChangeProblem(.clash, status: answer.status)
         lanes[key]!.refusals += 1
         lanes[key]!.refusedSight = lanes[key]!.sight
-        if lanes[key]!.refusals <= Self.promptRefusals { return commit(key, change, then: .look, &turn) }
+        lanes[key]!.refusedStatus = answer.status
+        let isPrompt = lanes[key]!.refusals <= Self.promptRefusals || change.draft.base == .blind
+        if isPrompt { return commit(key, change, then: .look, &turn) }
         retryLater(key, change, change.problem, answer.retryAfter, &turn)
     }
 
@@ -154,8 +158,10 @@ extension OutboxMachine {
 
     // MARK: - Pauses
 
+    /// - Parameter least: the shortest pause without a wish of the origin.
     mutating func retryLater(
-        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem?, _ retryAfter: Duration?, _ turn: inout Turn
+        _ key: LaneKey, _ change: Change, _ problem: ChangeProblem?, _ retryAfter: Duration?,
+        atLeast least: Duration = .zero, _ turn: inout Turn
     ) {
         var change = change
         // A confirmed change only reads again.
@@ -163,7 +169,7 @@ extension OutboxMachine {
         change.problem = problem
         // The kind tells that the date is the origin's wish.
         if retryAfter != nil { change.problem?.kind = .throttled }
-        change.nextAttempt = turn.now + pause(key, retryAfter, &turn)
+        change.nextAttempt = turn.now + max(pause(key, retryAfter, &turn), least)
         commit(key, change, then: .rest, &turn)
     }
 
@@ -175,6 +181,7 @@ extension OutboxMachine {
 
     mutating func noteFailure(_ key: LaneKey, _ turn: inout Turn) {
         guard let origin = lanes[key]?.head?.summary.target.origin else { return }
+        missing[key.namespace] = nil
         hosts[origin]?.failed(turn.now, jitter: turn.jitter)
     }
 
@@ -182,6 +189,7 @@ extension OutboxMachine {
     /// report a conflict by it.
     mutating func noteAnswer(_ key: LaneKey, _ status: Int, _ retryAfter: Duration?, _ turn: inout Turn) {
         guard let origin = lanes[key]?.head?.summary.target.origin else { return }
+        missing[key.namespace] = nil
         switch status {
         case 429, 503:
             guard let retryAfter else { fallthrough }

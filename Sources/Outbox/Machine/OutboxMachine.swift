@@ -13,10 +13,11 @@ import Primitives
 ///
 /// Invariants:
 /// - A lane has at most one change under way, which is its first; an origin has at most two, and all origins together
-///   have at most `flightLimit`. At most 16 changes expire at a time. So the bodies of few changes are in memory,
-///   beside those of a squash.
+///   have at most `flightLimit`. At most 16 changes expire, or get their outcomes, at a time. So the bodies of few
+///   changes are in memory, beside those of a squash.
+/// - Namespaces take turns for the places, and so do the origins of a namespace, and the namespaces of an origin.
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
-/// - Only durable states are published.
+/// - Only durable states are published. The outcome of a request is forgotten only with the process.
 /// - A change leaves its lane only in an ended state.
 /// - No answer, decision or end of a change shortens the pause that an origin wants. No request begins within the
 ///   pause, except one with the state `sending` already ordered.
@@ -46,15 +47,16 @@ package struct OutboxMachine: Sendable {
     var lanes: [LaneKey: Lane] = [:]
     var laneOf: [Change.ID: LaneKey] = [:]
     var hosts: [String: HostState] = [:]
-    /// The keys of `hosts` in a fixed order, so that a simulation with a seed repeats itself.
-    var origins: [String] = []
-    /// The place in `origins` of the first one that may start a change.
-    var nextOrigin = 0
+    var waiting = WaitingLanes()
     var expiries = DueQueue<Change.ID>()
     /// The decisions that are being applied, by the first of their changes.
     var decisions: [Change.ID: Decision] = [:]
     /// The first change of the decision that a change takes part in. Such a change does not start.
     var deciding: [Change.ID: Change.ID] = [:]
+    /// The namespaces that do not exist now, but have changes.
+    var missing: [String: MissingNamespace] = [:]
+    /// The outcomes of requests that the store could not keep.
+    var unkept: [Change.ID: UnkeptOutcome] = [:]
     /// The lanes with a confirmed head.
     var confirmed: Set<LaneKey> = []
     var lastFlight: UInt64 = 0
@@ -111,7 +113,10 @@ package struct OutboxMachine: Sendable {
         case .originRefused(let flight): originRefused(flight, &turn)
         case .credentialMissing(let flight): credentialMissing(flight, &turn)
         case .credentialUnreadable(let flight): credentialUnreadable(flight, &turn)
+        case .namespaceMissing(let flight): namespaceMissing(flight, &turn)
+        case .namespaceFound(let name): missing[name] = nil
         case .versionRemoved(let flight): versionRemoved(flight, &turn)
+        case .versionNotRemoved(let flight): versionNotRemoved(flight, &turn)
         case .stored(let namespace, let key, let ticket, let etag, let digest):
             stored(namespace, key, ticket, etag, digest, &turn)
         case .credentialChanged(let namespace, let name): credentialChanged(namespace, name, &turn)
@@ -122,6 +127,7 @@ package struct OutboxMachine: Sendable {
         case .discarded(let namespace): discard(namespace, &turn)
         }
         expireDue(&turn)
+        keepDue(&turn)
         startDue(&turn)
         forgetHosts(now)
         let next = nextDate(now)

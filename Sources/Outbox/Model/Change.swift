@@ -14,7 +14,7 @@ package struct Change: Hashable, Sendable, Identifiable {
     package var attempts = 0
     package var problem: ChangeProblem?
     /// The origin's version that ours clashes with. `nil` in the state `conflict`: the resource is gone, or its version
-    /// is unknown.
+    /// is unknown. A conflict that a decision has ended keeps the version; every other state has none.
     package var theirs: ResourceVersion?
     /// The earliest date of the next attempt; `nil`: now. `Retry-After` survives a restart here.
     package var nextAttempt: Timestamp?

@@ -13,7 +13,7 @@ package struct ChangeProblem: Hashable, Sendable {
         case deleted
         /// The origin refuses a precondition although the version is the one that the precondition names.
         case validatorRefused
-        /// The origin refuses a POST because of the state of the resource.
+        /// The origin refuses a POST, or again and again a blind change, because of the state of the resource.
         case stateRefused
         /// The origin wants another credential.
         case credential
@@ -25,9 +25,11 @@ package struct ChangeProblem: Hashable, Sendable {
         case redirected
         /// The origin answers a GET with an error, so the version cannot be compared.
         case unreadable
+        /// The resource has been younger than its entity tag can tell at each look so far.
+        case unsettled
         /// A policy or a decision took the origin's version.
         case theirsTaken
-        /// A later change contains the edit.
+        /// A decision has made one change of several, and a later one has the edit.
         case squashed
     }
 

@@ -106,6 +106,11 @@ package enum Soundness: Hashable, Sendable {
     /// The most reads in a row that take a body with another tag and another `Last-Modified` for a new version. Later
     /// ones take tag and date for those of the answer.
     package static let restorationLimit = 3
+    /// The looks in a row that may find an unsettled version before the pauses grow.
+    package static let promptLooks = 3
+    /// The looks in a row of which the last takes an unsettled version as it is. With the pauses between them, which
+    /// add up to some minutes, they tell an origin that calls each version new from a resource with many writers.
+    package static let lookLimit = 12
     /// The pause before an unsettled version is read again. Apache's tags and wsgidav's tags are right after it.
     package static let settling: Duration = .milliseconds(2200)
 

@@ -80,6 +80,21 @@ struct FullDiskTests {
         }
     }
 
+    @Test("The ballast also lets entries become stale when a small volume is full", arguments: Layout.allCases)
+    func staleEntries(_ layout: Layout) async throws {
+        try await Self.withCache("8m", layout) { disk, cache in
+            let keys = (0..<100).map { CacheKey.url(canonical: "https://h/\($0)") }
+            for (number, key) in keys.enumerated() {
+                let reservation = cache.reserve(key, kind: .download, url: "https://h/\(number)")
+                try reservation.receive(Array(longText(3000, "\(number)").utf8))
+                _ = try await reservation.publish(EntryMetadata(ttl: .seconds(10)))
+            }
+            try disk.fill()
+            for key in keys { #expect(try await cache.outdate(key.text)?.ttl == .zero) }
+            #expect(try await cache.remove(matching: .all) == 100)
+        }
+    }
+
     @Test(
         "After a kill that left no ballast, a purge on a nearly full disk succeeds, because its steps are small",
         arguments: Layout.allCases)

@@ -135,7 +135,7 @@ struct OutboxCommandTests {
             let url = "http://127.0.0.1:\(port.number)/x"
             var ids: [String] = []
             for body in ["1", "2", "3"] {
-                let sent = try await larder.run(["outbox", "send", url, "--data", body, "--base", "absent"])
+                let sent = try await larder.run(["outbox", "send", url, "--data", body, "--base", "blind"])
                 #expect(sent.exit == .status(0), "\(sent.errors)")
                 ids.append(try #require(sent.values["id"]))
             }

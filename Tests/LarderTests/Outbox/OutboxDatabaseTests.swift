@@ -90,6 +90,27 @@ struct OutboxDatabaseTests {
         }
     }
 
+    @Test("A change of a namespace that was lost with the cache is not rejected, and is sent when it is made again")
+    func lostNamespace() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let gate = Gate("the request")
+            defer { gate.open() }
+            document.change { $0.faults = [.hang(gate)] }
+            let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            try await document.origin.waitForRequests(1)
+            outbox.names.set([])
+            outbox.restart()
+            // The outcome of the request is unknown, and the look that follows finds no namespace.
+            let waiting = try await outbox.wait(for: .pending, of: change)
+            #expect(waiting.mayBeApplied && document.requests("GET").isEmpty)
+            outbox.names.set(["default"])
+            outbox.service.namespaceMade("default")
+            let sent = try await outbox.wait(for: .done, of: change)
+            #expect(sent.attempts == 2 && document.effects == [#"{"a":2}"#])
+        }
+    }
+
     @Test("A discarding that fails is an error, and is repeated before the name is used again")
     func failedDiscard() async throws {
         try await TestOutbox.withOne { outbox in

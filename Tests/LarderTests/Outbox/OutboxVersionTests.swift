@@ -193,6 +193,37 @@ struct OutboxVersionTests {
         }
     }
 
+    @Test(
+        "A change stays in the view while the index fails and the older version cannot leave it",
+        arguments: [false, true])
+    func failingIndex(_ isPinned: Bool) async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, pinned: isPinned, in: outbox)
+            document.change { $0.secret = "Bearer right" }
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            for event in ["UPDATE", "DELETE"] {
+                try await outbox.executeInIndex(
+                    "CREATE TRIGGER fail\(event) BEFORE \(event) ON entries BEGIN SELECT RAISE(ABORT, 'failing'); END")
+            }
+            var request = try TestOutbox.request(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            request.credential = "key"
+            let change = try await outbox.accept(request)
+            // One line is of the answer to the request, and one of the removal after the read.
+            try await poll("the failed removal") {
+                outbox.log.lines.elements.count { $0.contains("cannot be removed from the cache") } >= 2
+            }
+            let waiting = try await outbox.find(change.id)
+            let isPending = outbox.service.isPending(try key(document), in: "default")
+            #expect(waiting.state == .confirmed && isPending)
+            for event in ["UPDATE", "DELETE"] { try await outbox.executeInIndex("DROP TRIGGER fail\(event)") }
+            _ = try await outbox.wait(for: .done, of: change, turning: true)
+            try await leavesView(document, in: outbox)
+            let entry = try await outbox.cache.stored(try key(document))?.entry
+            #expect(isPinned ? entry?.isFresh(at: outbox.clock.now()) == false : entry == nil)
+        }
+    }
+
     @Test("A pinned version stays, and is stale, when a newer one may not be stored")
     func pinnedVersion() async throws {
         try await TestOutbox.withOne { outbox in

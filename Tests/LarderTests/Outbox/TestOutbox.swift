@@ -1,4 +1,3 @@
-import DiskCache
 import GRDB
 import Logging
 import Origin
@@ -6,6 +5,7 @@ import Primitives
 import StateDatabase
 import TestSupport
 
+@testable import DiskCache
 @testable import Larder
 @testable import Outbox
 
@@ -95,6 +95,13 @@ final class TestOutbox: Sendable {
         try service.queue.sync {
             guard case .open(let store, _) = service.phase else { throw NeverReached(description: "no database") }
             try store.database.write { try $0.execute(sql: sql) }
+        }
+    }
+
+    /// Runs SQL in the index of the cache, for example to let its changes fail.
+    func executeInIndex(_ sql: String) async throws {
+        try await outcome { then in
+            cache.writer.submit({ try $0.index.db.execute(sql: sql) }, completion: then)
         }
     }
 

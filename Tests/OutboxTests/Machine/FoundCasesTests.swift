@@ -100,6 +100,26 @@ struct FoundCasesTests {
         #expect(shell.sends.isEmpty && shell.reads.map(\.purpose) == [.look])
     }
 
+    @Test("A decision for ours about an outcome that a redirect to another origin hides sends the change again")
+    func hiddenOutcome() throws {
+        let id = shell.accept(try .put("a=2", on: "a=1"))
+        shell.loseAnswer()
+        shell.sleep()
+        shell.read(307, location: "https://evil.example/a")
+        #expect(shell.state(id) == .uncertain && shell.problem(id) == .redirected)
+        shell.step(.resolve(id, .ours))
+        #expect(shell.reads.isEmpty && shell.sends.map(\.guarding) == [.unguarded])
+        #expect(shell.rows[id]!.mayBeApplied)
+        // A redirected request itself has had no effect, so the next one keeps its precondition.
+        let other = Shell()
+        let rejected = other.accept(try .put("a=2", on: "a=1"))
+        try other.answer(307, location: "https://evil.example/a")
+        #expect(other.state(rejected) == .rejected && other.problem(rejected) == .redirected)
+        other.step(.resolve(rejected, .ours))
+        other.read(200, "a=1")
+        #expect(other.sends.map(\.guarding) == [strong("\"1\"")])
+    }
+
     // MARK: - Ours
 
     @Test("The policy ours takes back no edit of a rival that does not clash")
@@ -146,6 +166,36 @@ struct FoundCasesTests {
         shell.step(.resolve(id, .ours))
         shell.read(200, "theirs", etag: "\"2\"")
         #expect(shell.sends.map(\.content) == [.body(Array("ours".utf8))])
+    }
+
+    @Test("A decision for ours does not merge the rival's edit of an earlier conflict, which the rival took back")
+    func earlierConflict() throws {
+        let id = try conflict(.put("x=1&y=2", on: "x=1&y=1"), theirs: "x=2&y=7")
+        #expect(shell.rows[id]!.theirs != nil)
+        shell.step(.retry(id))
+        #expect(shell.rows[id]!.theirs == nil)
+        shell.read(200, "x=1&y=1", etag: "\"3\"")
+        try shell.answer(422)
+        #expect(shell.state(id) == .rejected && shell.rows[id]!.theirs == nil)
+        // The row of an earlier version of Larder.
+        shell.rows[id]!.theirs = ResourceVersion(body: Array("x=2&y=7".utf8), validator: nil)
+        shell.step(.resolve(id, .ours))
+        #expect(shell.rows[id]!.draft.ours == Array("x=1&y=2".utf8) && shell.rows[id]!.theirs == nil)
+        shell.read(200, "x=1&y=1", etag: "\"3\"")
+        #expect(shell.sends.map(\.content) == [.body(Array("x=1&y=2".utf8))])
+    }
+
+    @Test("Only a conflict has the origin's version", arguments: [422, 401, 204])
+    func versionOfConflict(_ status: Int) throws {
+        let id = try conflict(.put("a=2&b=1", on: "a=1&b=1"))
+        // The row of an earlier version of Larder.
+        shell.rows[id]!.state = .pending
+        shell.kill()
+        shell.sleep()
+        shell.read(200, "a=1&b=1", etag: "\"3\"")
+        try shell.answer(status)
+        if status == 204 { shell.read(200, "a=2&b=1", etag: "\"4\"") }
+        #expect(shell.rows[id]!.theirs == nil)
     }
 
     @Test("A decision with a body keeps this body whole")

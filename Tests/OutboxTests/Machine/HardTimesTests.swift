@@ -17,7 +17,7 @@ struct HardTimesTests {
         #expect(shell.sends.count == 1)
     }
 
-    @Test("Disk full while the confirmation is recorded: the look finds the effect")
+    @Test("Disk full while the confirmation is recorded: it is recorded later, and the read shows the effect")
     func diskFullAfterSending() throws {
         let id = shell.accept(try .put("a=2", on: "a=1"))
         shell.isDiskFull = true
@@ -25,6 +25,7 @@ struct HardTimesTests {
         #expect(shell.state(id) == .sending)
         shell.isDiskFull = false
         shell.sleep()
+        #expect(shell.state(id) == .confirmed && shell.reads.map(\.purpose) == [.confirmation])
         shell.read(200, "a=2", etag: "\"2\"")
         #expect(shell.state(id) == .done && shell.sends.isEmpty)
     }
@@ -205,17 +206,17 @@ struct HardTimesTests {
     @Test("An origin without changes is forgotten, but not before its pause has ended")
     func forgottenOrigins() throws {
         for number in 0..<3 { shell.accept(try .put("a=2", on: "a=1", at: "https://host\(number).example/a")) }
-        #expect(shell.machine.hosts.count == 3 && shell.machine.origins.count == 3)
+        #expect(shell.machine.hosts.count == 3 && shell.machine.waiting.originCount(of: "n") == 3)
         shell.step(.sendFailed(shell.sends.removeFirst().flight, .notSent))
         shell.step(.cancel(1))
-        #expect(shell.machine.hosts.count == 2 && shell.machine.origins.count == 2)
+        #expect(shell.machine.hosts.count == 2 && shell.machine.waiting.originCount(of: "n") == 2)
         try shell.answer(429, retryAfter: .seconds(60))
         shell.step(.cancel(2))
         #expect(shell.machine.hosts.count == 2)
         shell.step(.discarded(namespace: "n"))
         shell.now = shell.now + .seconds(60)
         shell.step(.timer)
-        #expect(shell.machine.hosts.isEmpty && shell.machine.origins.isEmpty)
+        #expect(shell.machine.hosts.isEmpty && shell.machine.waiting.order.isEmpty)
     }
 
     @Test("A decision that is under way when its namespace is discarded is refused, so that its caller gets an answer")

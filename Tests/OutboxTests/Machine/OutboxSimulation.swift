@@ -11,44 +11,54 @@ import TestSupport
 final class OutboxSimulation {
     struct Authored {
         var url: String
-        var field: String
-        var value: String
+        /// The fields that the change sets, with their new values. Several after a squash.
+        var values: [String: String]
         var lane: String
     }
 
     var problems: [String] = []
-    private(set) var merges = 0
-    private(set) var conflicts = 0
+    var merges = 0
+    var conflicts = 0
     /// The decisions for ours.
-    private(set) var victories = 0
-    private(set) var lostAnswers = 0
-    private(set) var kills = 0
-    private(set) var refusedCredentials = 0
-    private(set) var unreadCredentials = 0
+    var victories = 0
+    var squashes = 0
+    var lostAnswers = 0
+    var kills = 0
+    var refusedCredentials = 0
+    var unreadCredentials = 0
+    var missedNamespaces = 0
+    /// Whether the cache is lost, and with it one of the namespaces.
+    var isNamespaceMissing = false
     /// The changes that were done with an effect that the cache had not got.
     var removals: Int { shell.removals.count }
     /// The version of the credential that the origin wants.
-    private var wantedCredential = 0
+    var wantedCredential = 0
     let shell: Shell
     let origin: FakeOrigin
-    private var random: SplitMix64
-    private(set) var edits: [Change.ID: Authored] = [:]
+    var random: SplitMix64
+    var edits: [Change.ID: Authored] = [:]
     private(set) var postIDs: [Change.ID] = []
+    /// The POSTs that are sent again after an unknown outcome, by their authors' wish.
+    private(set) var wishedPosts: Set<Change.ID> = []
+    /// The POSTs with an effect that the process knows.
+    var knownPosts: Set<Change.ID> = []
     /// The decisions after which a change may have one more effect.
-    private var decisions: [Change.ID: Int] = [:]
+    var decisions: [Change.ID: Int] = [:]
     private var nextValue = 0
+    /// The squashes that have been ordered: their changes by the first one.
+    var squashing: [Change.ID: [Change.ID]] = [:]
     /// The pauses that the origins want, by origin.
-    private var pauses: [String: Timestamp] = [:]
+    var pauses: [String: Timestamp] = [:]
     /// The changes with an unknown outcome that no GET has looked at since.
-    private(set) var unseen: Set<Change.ID> = []
+    var unseen: Set<Change.ID> = []
     var checkedPublications = 0
     /// The versions in the cache, by the number of effects in the origin's log when they were read.
-    private(set) var cached: [String: Int] = [:]
+    var cached: [String: Int] = [:]
     /// Requests of killed processes and lost connections, which may still reach the origin.
-    private var late: [SendOrder] = []
-    private var isFaulty = true
-    private let urls = (0..<4).map { "https://origin\($0 % 2).example/\($0)" }
-    private let fields = ["a", "b", "c"]
+    var late: [SendOrder] = []
+    var isFaulty = true
+    let urls = (0..<4).map { "https://origin\($0 % 2).example/\($0)" }
+    let fields = ["a", "b", "c"]
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
@@ -80,39 +90,48 @@ final class OutboxSimulation {
         }
         isFaulty = false
         shell.isDiskFull = false
-        if shell.credentialVersion < wantedCredential { shell.setCredential() }
+        shell.failsRemovals = false
+        renewCredential()
+        if isNamespaceMissing { findNamespace() }
         for _ in 0..<20_000 where problems.isEmpty && shell.rows.values.contains(where: { !$0.state.isEnded }) {
             settle()
             checkFlights()
             checkExpiries()
         }
         shell.drainStore()
+        noteSquashes()
         checkEnd()
     }
 
-    private func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
+    func chance(_ part: Int, of whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) < part }
 
     private func step() {
         shell.now = shell.now + .milliseconds(Int.random(in: 0...700, using: &random))
-        switch Int.random(in: 0..<28, using: &random) {
+        noteSquashes()
+        switch Int.random(in: 0..<31, using: &random) {
         case 0...2: author()
         case 3: rival()
         case 4: if chance(1, of: 6) { kill() }
         case 5: shell.sleep()
         case 6: if chance(1, of: 2) { decide() }
-        case 7: shell.isDiskFull = chance(1, of: 10)
+        case 7:
+            shell.isDiskFull = chance(1, of: 10)
+            shell.failsRemovals = chance(1, of: 4)
         case 8: deliverLate()
         case 9: if chance(1, of: 8) { cancel() }
         case 10: if chance(1, of: 4) { post() }
         case 11: if chance(1, of: 2) { wantedCredential = shell.credentialVersion + 1 }
-        case 12: if shell.credentialVersion < wantedCredential { shell.setCredential() }
-        case 13...20: shell.serveStore(obeys: Bool.random(using: &random))
+        case 12: renewCredential()
+        case 13: squash()
+        case 14: if isNamespaceMissing { findNamespace() } else { isNamespaceMissing = chance(1, of: 6) }
+        case 15...22: shell.serveStore(obeys: Bool.random(using: &random))
         default: serve()
         }
     }
 
     /// One step of a time without faults.
     private func settle() {
+        noteSquashes()
         deliverLate()
         if shell.hasStoreWork {
             shell.serveStore(obeys: Bool.random(using: &random))
@@ -123,6 +142,14 @@ final class OutboxSimulation {
         serve()
     }
 
+    /// Both origins have changes of two namespaces.
+    private func namespace(of url: String) -> String { url == urls[0] || url == urls[1] ? "n" : "m" }
+
+    private func renewCredential() {
+        guard shell.credentialVersion < wantedCredential else { return }
+        for namespace in ["n", "m"] { shell.setCredential(namespace: namespace) }
+    }
+
     // MARK: - Writers
 
     private func freshValue(_ field: String) -> String {
@@ -130,13 +157,15 @@ final class OutboxSimulation {
         return "\(field)\(nextValue)"
     }
 
-    /// An author edits the body that the view shows: the remote one with the pending changes.
+    /// An author edits the body that the view shows: the remote one with the pending changes. Some authors see only the
+    /// remote one.
     private func author() {
         let url = urls.randomElement(using: &random)!
         let pending = shell.rows.values.filter { !$0.state.isEnded && $0.draft.target.url == url }
             .sorted { $0.id < $1.id }
         let remote = origin.resources[url]?.body
-        let seen = pending.last?.draft.ours ?? remote
+        let isRemote = pending.isEmpty || chance(1, of: 4)
+        let seen = isRemote ? remote : pending.last?.draft.ours ?? remote
         let field = fields.randomElement(using: &random)!
         let value = freshValue(field)
         let ours = (seen.map { FlatObject($0) } ?? FlatObject([:])).setting(field, value)
@@ -152,11 +181,12 @@ final class OutboxSimulation {
                 draft.base = .version(ResourceVersion(body: seen!, validator: validator))
             }
         }
+        draft.namespace = namespace(of: url)
         if chance(1, of: 3) { draft.credential = "work" }
         if chance(1, of: 6) { draft.fields = [ChangeField("X-Tenant", "ada")] }
         if chance(1, of: 12) { draft.expires = shell.now + .seconds(20) }
         let id = shell.accept(draft)
-        edits[id] = Authored(url: url, field: field, value: value, lane: draft.laneName)
+        edits[id] = Authored(url: url, values: [field: value], lane: draft.laneName)
     }
 
     private func post() {
@@ -164,7 +194,10 @@ final class OutboxSimulation {
         let key = chance(1, of: 2) ? "k\(nextValue)" : nil
         guard var draft = try? ChangeDraft.post("p\(nextValue)", key: key) else { return }
         if chance(1, of: 4) { draft.expires = shell.now + .seconds(20) }
-        postIDs.append(shell.accept(draft))
+        if key == nil, chance(1, of: 2) { draft.onUncertain = .retry }
+        let id = shell.accept(draft)
+        postIDs.append(id)
+        if draft.onUncertain == .retry { wishedPosts.insert(id) }
     }
 
     private func rival() {
@@ -172,182 +205,5 @@ final class OutboxSimulation {
         let field = fields.randomElement(using: &random)!
         let body = origin.resources[url].map { FlatObject($0.body) } ?? FlatObject([:])
         origin.write(url, body.setting(field, freshValue(field)).bytes, by: nil, at: shell.now)
-    }
-
-    // MARK: - The network
-
-    private func serve() {
-        let isRead = shell.sends.isEmpty || (!shell.reads.isEmpty && Bool.random(using: &random))
-        if isRead { serveRead() } else { serveSend() }
-    }
-
-    private func serveRead() {
-        guard !shell.reads.isEmpty else { return }
-        let order = shell.reads.remove(at: Int.random(in: 0..<shell.reads.count, using: &random))
-        if isUnreadable(order.credential) { return shell.step(.credentialUnreadable(order.flight)) }
-        unseen.remove(order.flight.change)
-        if isFaulty, chance(1, of: 10) { return shell.step(.readFailed(order.flight)) }
-        if isRefused(order.credential, order.flight) {
-            if chance(1, of: 3) { return shell.step(.credentialMissing(order.flight)) }
-            let mark = origin.get(order.url, at: shell.now).mark
-            return shell.step(.readAnswered(order.flight, ReadAnswer(status: 401, body: [], mark: mark)))
-        }
-        var answer = origin.get(order.url, at: shell.now)
-        if isFaulty, chance(1, of: 12) {
-            answer.status = 503
-            if chance(1, of: 3) { answer.retryAfter = pause(order.flight, order.url, 3) }
-        }
-        // Other readers may not get every answer, and the cache may fail.
-        let isStored = answer.status == 200 && order.fields.isEmpty && !(isFaulty && chance(1, of: 4))
-        answer.isStored = isStored
-        if isStored { cached[order.url] = origin.log.count }
-        shell.step(.readAnswered(order.flight, answer))
-    }
-
-    private func serveSend() {
-        guard !shell.sends.isEmpty else { return }
-        let order = shell.sends.remove(at: Int.random(in: 0..<shell.sends.count, using: &random))
-        if shell.stateWhenSent.last != .sending { problems.append("a request went out before its state was durable") }
-        if isUnreadable(order.credential) { return shell.step(.credentialUnreadable(order.flight)) }
-        if isRefused(order.credential, order.flight) {
-            if chance(1, of: 3) { return shell.step(.credentialMissing(order.flight)) }
-            return respond(order, SendAnswer(status: 401))
-        }
-        guard isFaulty, chance(4, of: 10) else { return respond(order, apply(order)) }
-        switch Int.random(in: 0..<6, using: &random) {
-        case 0: shell.step(.sendFailed(order.flight, .notSent))
-        case 1:
-            respond(
-                order, SendAnswer(status: 429, retryAfter: chance(1, of: 2) ? pause(order.flight, order.url, 3) : nil))
-        case 2:
-            unseen.insert(order.flight.change)
-            respond(order, SendAnswer(status: 500))
-        case 3:
-            unseen.insert(order.flight.change)
-            // A proxy gives up, and the request arrives later.
-            lostAnswers += 1
-            if order.method == "PUT" { late.append(order) }
-            respond(order, SendAnswer(status: 504))
-        case 4:
-            unseen.insert(order.flight.change)
-            lostAnswers += 1
-            _ = apply(order)
-            shell.step(.sendFailed(order.flight, .unknown))
-        default:
-            unseen.insert(order.flight.change)
-            lostAnswers += 1
-            _ = apply(order)
-            respond(
-                order, SendAnswer(status: 503, retryAfter: chance(1, of: 3) ? pause(order.flight, order.url, 2) : nil))
-        }
-    }
-
-    private func host(_ url: String) -> String { url.split(separator: "/").prefix(2).joined(separator: "//") }
-
-    private func pause(_ flight: Flight, _ url: String, _ seconds: Int) -> Duration {
-        // The machine does not hear the answer to a flight that it has given up.
-        guard shell.machine.lane(of: flight) != nil else { return .seconds(seconds) }
-        pauses[host(url)] = max(pauses[host(url)] ?? shell.now, shell.now + .seconds(seconds))
-        return .seconds(seconds)
-    }
-
-    /// Whether the store fails while it reads the credential.
-    private func isUnreadable(_ credential: String?) -> Bool {
-        guard credential != nil, isFaulty, chance(1, of: 12) else { return false }
-        unreadCredentials += 1
-        return true
-    }
-
-    private func isRefused(_ credential: String?, _ flight: Flight) -> Bool {
-        guard credential != nil, shell.usedCredentials[flight, default: 0] < wantedCredential else { return false }
-        refusedCredentials += 1
-        return true
-    }
-
-    private func respond(_ order: SendOrder, _ answer: SendAnswer) { shell.step(.sendAnswered(order.flight, answer)) }
-
-    private func deliverLate() {
-        guard !late.isEmpty else { return }
-        _ = apply(late.removeFirst())
-    }
-
-    /// Whether a decision has let the change win over a version that the store has not kept.
-    private func isSeen(_ version: [UInt8]?, _ id: Change.ID) -> Bool {
-        version.map { shell.rows[id]!.rewrittenBase == BodyDigest(of: $0) } ?? false
-    }
-
-    private func kill() {
-        kills += 1
-        for order in shell.sends {
-            unseen.insert(order.flight.change)
-            switch Int.random(in: 0..<3, using: &random) {
-            case 0: _ = apply(order)
-            case 1: if order.method == "PUT" { late.append(order) }
-            default: break
-            }
-        }
-        shell.kill()
-    }
-
-    /// Lets a request arrive, and checks its effect.
-    private func apply(_ order: SendOrder) -> SendAnswer {
-        let count = origin.log.count
-        let answer = origin.take(order, at: shell.now)
-        guard origin.log.count > count, let effect = origin.log.last, let edit = edits[order.flight.change] else {
-            return answer
-        }
-        let before = effect.before.map { FlatObject($0).members } ?? [:]
-        let after = FlatObject(effect.after).members
-        let base = shell.rows[order.flight.change]!.draft.base.version?.body.map { FlatObject($0).members } ?? [:]
-        for field in fields where before[field] != after[field] {
-            if field != edit.field {
-                problems.append("change \(order.flight.change) has lost \(field)=\(before[field] ?? "-")")
-            } else if before[field] != base[field], !isSeen(effect.before, order.flight.change) {
-                problems.append("change \(order.flight.change) replaced the unseen \(before[field] ?? "-")")
-            }
-        }
-        if order.content.bytes != shell.rows[order.flight.change]!.draft.ours { merges += 1 }
-        let applied = origin.log.filter { $0.change == order.flight.change }.count
-        if applied > 1 + decisions[order.flight.change, default: 0] {
-            problems.append("change \(order.flight.change) was applied \(applied) times")
-        }
-        return answer
-    }
-
-    // MARK: - Callers
-
-    private func decide() {
-        // A blocked change needs a credential, no decision.
-        let held = shell.rows.values.filter { $0.state.stopsLane && $0.state != .blocked }
-        guard let held = held.min(by: { $0.id < $1.id }) else { return }
-        guard let edit = edits[held.id] else {
-            // The operator looks into the origin's log.
-            shell.step(origin.posts.contains(held.id) ? .resolve(held.id, .theirs) : .retry(held.id))
-            return
-        }
-        guard held.state == .conflict else { return problems.append("change \(held.id) is \(held.state)") }
-        conflicts += 1
-        switch Int.random(in: 0..<3, using: &random) {
-        case 0: shell.step(.retry(held.id))
-        case 1: shell.step(.resolve(held.id, .theirs))
-        case _ where held.theirs != nil && (held.theirs?.body == nil || chance(1, of: 2)):
-            // Without its base, the change would replace a version that its author has not seen.
-            guard held.problem?.kind == .clash, held.draft.base.version?.body != nil else {
-                return shell.step(.resolve(held.id, .theirs))
-            }
-            decisions[held.id, default: 0] += 1
-            victories += 1
-            shell.step(.resolve(held.id, .ours))
-        default:
-            decisions[held.id, default: 0] += 1
-            let theirs = held.theirs?.body.map { FlatObject($0) } ?? FlatObject([:])
-            shell.step(.resolve(held.id, .body(theirs.setting(edit.field, edit.value).bytes)))
-        }
-    }
-
-    private func cancel() {
-        guard let id = shell.rows.values.filter({ !$0.state.isEnded }).map(\.id).sorted().randomElement(using: &random)
-        else { return }
-        shell.step(.cancel(id))
     }
 }

@@ -95,6 +95,27 @@ struct StoredVersionTests {
         #expect(shell.rows[second]!.rewrittenBase == BodyDigest(of: Array("a=2&uid=7".utf8)))
     }
 
+    @Test("A change does not leave the view while the cache fails to remove the older version", arguments: 0..<3)
+    func failedRemoval(_ kind: Int) throws {
+        shell.failsRemovals = true
+        let draft = kind == 0 ? try ChangeDraft.delete("a=1", etag: nil) : try .put("a=2", on: "a=1")
+        let id = shell.accept(draft)
+        if kind == 1 { try shell.answer(204) }
+        if kind == 2 {
+            shell.loseAnswer()
+            shell.sleep()
+        }
+        for _ in 0..<5 {
+            #expect(shell.reads.map(\.purpose) == [kind == 1 ? .confirmation : .look])
+            if kind == 0 { shell.read(404) } else { shell.read(200, "a=2", etag: "\"2\"", isStored: false) }
+            #expect(!shell.state(id).isEnded && shell.dropped.isEmpty && shell.machine.flightCount == 0)
+            shell.sleep()
+        }
+        shell.failsRemovals = false
+        if kind == 0 { shell.read(404) } else { shell.read(200, "a=2", etag: "\"2\"", isStored: false) }
+        #expect(shell.state(id) == .done && shell.dropped == [id] && shell.removals.map(\.flight.change) == [id])
+    }
+
     @Test("A change that is reported late does not overtake a change that has been sent")
     func lateReport() throws {
         let second = Change(id: 2, draft: try .put("a=3", on: "a=2"), created: shell.now)

@@ -57,44 +57,7 @@ struct ChangeTests {
         #expect(try change(1, .post("x")).originKey(for: [1]) == nil)
     }
 
-    // MARK: - Squash and revert
-
-    @Test("Squash refuses changes under way or perhaps applied, a POST, and another resource, caller or credential")
-    func squashRefusals() throws {
-        let first = change(1, try .put("a=2", on: "a=1"))
-        var applied = change(2, try .put("a=3", on: "a=2"))
-        applied.mayBeApplied = true
-        let others = [
-            applied, change(2, try .put("a=3", on: "a=2"), .sending), change(2, try .post("x")),
-            change(2, try .put("a=3", on: "a=2", at: "https://origin.example/b")),
-            change(2, try .put("a=3", on: "a=2").with { $0.caller = "d" }),
-            change(2, try .put("a=3", on: "a=2").with { $0.credential = "work" }),
-            change(0, try .put("a=3", on: "a=2")),
-        ]
-        for other in others { #expect(throws: OutboxError.self) { try Change.squash([first, other]) } }
-        #expect(throws: OutboxError.self) { try Change.squash([first]) }
-        let created = change(1, try .put("a=2", on: nil))
-        #expect(throws: OutboxError.self) { try Change.squash([created, change(2, try .delete("a=2"))]) }
-    }
-
-    @Test("Squash of an edit and a deletion is a deletion of the first base")
-    func squashDeletion() throws {
-        let result = try Change.squash([change(1, .put("a=2", on: "a=1")), change(2, .delete("a=2"))])
-        #expect(result.survivor.id == 2 && result.survivor.draft.method == "DELETE")
-        #expect(result.survivor.draft.base.version?.body == Array("a=1".utf8) && result.survivor.draft.ours == nil)
-        #expect(result.cancelled.map(\.problem?.kind) == [.squashed])
-    }
-
-    @Test("Squash of an edit and a patch has the type of a body, not that of the patch")
-    func squashedPatch() throws {
-        let patch = try ChangeDraft.put("a=3", on: "a=2").with { draft in
-            (draft.method, draft.edit) = ("PATCH", .jsonPatch(Array("a=3".utf8)))
-            draft.fields = [ChangeField("Content-Type", "application/json-patch+json; charset=utf-8")]
-        }
-        let result = try Change.squash([change(1, .put("a=2", on: "a=1")), change(2, patch)])
-        #expect(result.survivor.draft.method == "PUT")
-        #expect(result.survivor.draft.fields == [ChangeField("Content-Type", "application/json")])
-    }
+    // MARK: - Revert
 
     @Test("The bytes of a change include its lane, its caller's key and the tag of its base")
     func byteCount() throws {

@@ -27,6 +27,9 @@ final class Shell {
     var dropsTheirs = false
     /// Whether the store works only in ``serveStore(obeys:)``, so that other events come in between.
     var isStoreSlow = false
+    /// Whether merges end only in ``releaseMerges()``.
+    var holdsMerges = false
+    private var heldMerges: [OutboxEvent] = []
     /// The orders to the store that it has not begun.
     private(set) var storeOrders: [OutboxAction] = []
     /// The reports of the store that the machine has not seen.
@@ -36,6 +39,8 @@ final class Shell {
     private(set) var usedCredentials: [Flight: Int] = [:]
     var willRead: (ReadOrder) -> Void = { _ in }
     var willRemove: (RemovalOrder) -> Void = { _ in }
+    /// Whether the cache fails to remove versions.
+    var failsRemovals = false
     var didPublish: (ChangeSummary) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
@@ -94,14 +99,20 @@ final class Shell {
         }
     }
 
+    func releaseMerges() {
+        holdsMerges = false
+        while !heldMerges.isEmpty { step(heldMerges.removeFirst()) }
+    }
+
     /// Stores a new version of the credential, as ``OutboxStore`` does it.
-    func setCredential(_ name: String = "work") {
+    func setCredential(_ name: String = "work", namespace: String = "n") {
         credentialVersion += 1
         for (id, row) in rows where row.state == .blocked && row.draft.credential == name {
+            guard row.draft.namespace == namespace else { continue }
             rows[id]!.state = .pending
             rows[id]!.nextAttempt = nil
         }
-        let event = OutboxEvent.credentialChanged(namespace: "n", name: name)
+        let event = OutboxEvent.credentialChanged(namespace: namespace, name: name)
         if isStoreSlow { storeReports.append(event) } else { step(event) }
     }
 
@@ -116,7 +127,9 @@ final class Shell {
             reads.append(order)
         case .merge(let order):
             merges.append(order)
-            return .merged(order.flight, FlatObject.merge(order))
+            let event = OutboxEvent.merged(order.flight, FlatObject.merge(order))
+            if !holdsMerges { return event }
+            heldMerges.append(event)
         case .send(let order):
             usedCredentials[order.flight] = credentialVersion
             stateWhenSent.append(rows[order.flight.change]!.state)
@@ -126,6 +139,7 @@ final class Shell {
             published.append(summary)
             didPublish(summary)
         case .removeVersion(let order):
+            if failsRemovals { return .versionNotRemoved(order.flight) }
             willRemove(order)
             removals.append(order)
             return .versionRemoved(order.flight)

@@ -109,8 +109,8 @@ struct OutboxSquashCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "squash", abstract: "Make one change of several.",
         discussion: """
-            The changes must be neighbours in one lane that have not been sent. The last one survives and is printed; \
-            the others are cancelled.
+            The changes must be neighbours in one lane that have not been sent, and must not clash. The last one \
+            survives with the edits of all of them, and is printed; the others are cancelled.
             """)
 
     @Argument(help: "Ids of the changes.") var ids: [Int64]

@@ -1,0 +1,128 @@
+import Primitives
+
+/// Several changes that become one, with the base of the first and a body that has the edits of all of them.
+///
+/// The author of a later change need not have seen the earlier ones. So the body of each change is merged into the body
+/// before, as it is when the changes are sent one after another. A merge that needs a decision ends the squash, because
+/// no edit may be lost without one. Patches are not composed: the change that survives sends its body.
+///
+/// The last change survives with its id, so it keeps its place in the lane. The others become `cancelled`.
+///
+///     var squash = try Squash(changes)
+///     while let order = try squash.nextMerge(number) { try squash.take(merge(order), limits) }
+///     let (survivor, cancelled) = squash.result
+struct Squash: Sendable {
+    private let changes: [Change]
+    /// The body with the edits of the first `count` changes; `nil`: they delete the resource.
+    private var body: [UInt8]?
+    private var count = 1
+
+    /// - Parameter changes: neighbours in one lane, in order.
+    /// - Throws: ``OutboxError/invalid(_:)`` when a change is not pending, may have been applied, is a POST, or edits
+    ///   another resource or has another credential, when only some of the changes are blind, and when a creation and a
+    ///   deletion leave no edit.
+    init(_ changes: [Change]) throws(OutboxError) {
+        guard changes.count > 1, let first = changes.first, let last = changes.last else {
+            throw .invalid(.squash("expected at least two changes"))
+        }
+        for change in changes { try Self.check(change, first) }
+        guard zip(changes, changes.dropFirst()).allSatisfy({ $0.id < $1.id }) else {
+            throw .invalid(.squash("expected the changes in the order of their lane"))
+        }
+        if last.draft.edit == .delete, first.draft.base == .absent {
+            throw .invalid(.squash("the resource is created and deleted again; cancel the changes"))
+        }
+        self.changes = changes
+        body = first.draft.ours
+    }
+
+    private static func check(_ change: Change, _ first: Change) throws(OutboxError) {
+        let draft = change.draft
+        guard change.state == .pending, !change.mayBeApplied else {
+            throw .invalid(.squash("change \(change.id) is being sent, or is \(change.state.rawValue)"))
+        }
+        guard draft.edit != .post else { throw .invalid(.squash("change \(change.id) is a POST")) }
+        let isSameResource =
+            draft.namespace == first.draft.namespace && draft.target.key == first.draft.target.key
+            && draft.laneName == first.draft.laneName && draft.caller == first.draft.caller
+        guard isSameResource else {
+            throw .invalid(.squash("change \(change.id) has another resource, lane or caller"))
+        }
+        // The origin shows the body of a change with a credential only to the owner of the credential.
+        guard draft.credential == first.draft.credential else {
+            throw .invalid(.squash("change \(change.id) has another credential"))
+        }
+        guard (draft.base == .blind) == (first.draft.base == .blind) else {
+            throw .invalid(.squash("some of the changes have the base \"blind\", and change \(change.id) differs"))
+        }
+    }
+
+    /// The next merge to compute; `nil`: the body has all edits.
+    ///
+    /// - Parameter number: the number of the merge.
+    /// - Throws: ``OutboxError/invalid(_:)`` when a merge is necessary but impossible.
+    mutating func nextMerge(_ number: UInt64) throws(OutboxError) -> MergeOrder? {
+        while count < changes.count {
+            if let order = try merge(of: changes[count], number) { return order }
+            body = changes[count].draft.ours
+            count += 1
+        }
+        return nil
+    }
+
+    /// `nil`: the change was made on the body, or has the same body, so its own body replaces the one before.
+    private func merge(of change: Change, _ number: UInt64) throws(OutboxError) -> MergeOrder? {
+        let base = change.draft.base
+        if base == .blind || change.draft.ours == body { return nil }
+        guard let body else {
+            if base == .absent { return nil }
+            throw .invalid(.squash("a change before change \(change.id) deletes the resource"))
+        }
+        if let version = base.version {
+            if version.digest == BodyDigest(of: body) { return nil }
+            guard version.body != nil else {
+                throw .invalid(.squash("the version that change \(change.id) was made on was not kept"))
+            }
+        }
+        return MergeOrder(
+            flight: Flight(change: change.id, number: number), base: base.version?.body, ours: change.draft.ours,
+            theirs: body, patch: nil)
+    }
+
+    /// Takes the result of the merge that ``nextMerge(_:)`` has ordered.
+    ///
+    /// - Throws: ``OutboxError/invalid(_:)`` when a decision is necessary, and when the body becomes too long.
+    mutating func take(_ result: MergeResult, _ limits: OutboxLimits) throws(OutboxError) {
+        let change = changes[count]
+        switch result {
+        case .equalsTheirs: break
+        case .theirsIsBase: body = change.draft.ours
+        case .clean(let merged, _) where change.draft.onConflict != .hold:
+            guard merged.count <= limits.changeBytes else {
+                throw .invalid(.squash("the body would be longer than \(limits.changeBytes) bytes"))
+            }
+            body = merged
+        case .clean: throw .invalid(.squash("change \(change.id) was made on another version, and permits no merge"))
+        case .clash: throw .invalid(.squash("change \(change.id) clashes with the changes before"))
+        }
+        count += 1
+    }
+
+    /// The changes with their new states, after the last merge.
+    var result: (survivor: Change, cancelled: [Change]) {
+        let first = changes[0]
+        var survivor = changes[changes.count - 1]
+        (survivor.draft.base, survivor.draft.baseType) = (first.draft.base, first.draft.baseType)
+        survivor.rewrittenBase = first.rewrittenBase
+        survivor.draft.ours = body
+        if survivor.draft.edit != .delete { survivor.draft.becomeWhole() }
+        let cancelled = changes.dropLast().map { change in
+            var change = change
+            change.state = .cancelled
+            change.problem = ChangeProblem(.squashed)
+            change.nextAttempt = nil
+            return change
+        }
+        return (survivor, cancelled)
+    }
+}
