@@ -15,7 +15,7 @@ final class HeldSet: @unchecked Sendable {
         case unknown
         /// For the refresh of a number (``RefreshMachine/refreshNumber``).
         case loading(refresh: UInt64)
-        case loaded(refresh: UInt64, Timestamp, Credential?)
+        case loaded(refresh: UInt64, Timestamp, Credential)
     }
 
     /// A request for a member.
@@ -149,7 +149,7 @@ final class HeldSet: @unchecked Sendable {
         if ownOrigins.contains(origin) {
             for header in definition.headers { fields.append(header.name, header.value) }
         }
-        if case .loaded(_, _, let credential?) = secrets {
+        if case .loaded(_, _, let credential) = secrets {
             for field in credential.fields(for: origin) { fields.append(field.name, field.value) }
         }
         return fields
@@ -190,7 +190,8 @@ final class HeldSet: @unchecked Sendable {
             },
             missingCount: missing.count,
             oldest: machine.wanted.compactMap { machine.members[$0]?.hasCopy == true ? confirmed[$0] : nil }.min(),
-            nextRefresh: machine.sourceDue, sourceProblem: machine.sourceProblem)
+            nextRefresh: max(machine.sourceDue, machine.lookDate ?? machine.sourceDue),
+            sourceProblem: machine.problem)
     }
 
     func items(after position: Int, limit: Int) -> [SubscriptionItem] {

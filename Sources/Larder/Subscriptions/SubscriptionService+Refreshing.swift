@@ -13,12 +13,13 @@ extension SubscriptionService {
         if let date = set.machine.nextDate, date <= now, !set.machine.sourceIsDue(at: now) { handle(.time, set) }
         var next = readSource(of: set, space, at: now)
         if let date = fetchMembers(of: set, space, at: now) { next = min(next ?? date, date) }
+        if let date = lookForSecrets(of: set, at: now) { next = min(next ?? date, date) }
         if let date = set.machine.nextDate, date > now { next = min(next ?? date, date) }
         return next
     }
 
     func handle(_ event: RefreshMachine.Event, _ set: HeldSet) {
-        let hadProblem = set.machine.sourceProblem != nil
+        let hadProblem = set.machine.problem != nil
         let actions = set.machine.handle(event, at: tools.clock.now(), random: .random(in: 0...1))
         for action in actions {
             switch action {
@@ -27,7 +28,7 @@ extension SubscriptionService {
             }
         }
         set.cancelOldRequests()
-        if !hadProblem, set.machine.sourceProblem != nil { report(.subscriptionFailed, set) }
+        if !hadProblem, set.machine.problem != nil { report(.subscriptionFailed, set) }
         scheduleSave(set)
         scheduleAdvance()
     }
@@ -36,7 +37,9 @@ extension SubscriptionService {
 
     /// Begins the requests for which members are due and their hosts have a turn. Returns the next date of either.
     private func fetchMembers(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        guard set.machine.nextTurn() != nil, hasSecrets(set, at: now) else { return nil }
+        guard let (_, date) = set.machine.nextTurn() else { return nil }
+        guard date <= now else { return date }
+        guard hasSecrets(set, at: now) else { return nil }
         guard case .open(let stage) = set.stage else {
             openStage(of: set, space.cache)
             return nil

@@ -119,7 +119,7 @@ extension SubscriptionService {
         }
     }
 
-    private func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
+    func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
         var reading = reading
         reading.fail(reason, pause: pause)
         let answer = reading.answer(at: tools.clock.now())
@@ -131,7 +131,7 @@ extension SubscriptionService {
     private func endReading(_ reading: SourceReading, _ answer: SourceAnswer, _ set: HeldSet) {
         (set.reading, set.isReadingDocument) = (nil, false)
         handle(.sourceAnswered(limited(answer, set)), set)
-        guard set.machine.sourceProblem == nil else { return }
+        guard set.machine.problem == nil else { return }
         set.futureDates = reading.futureDates
         if let validators = reading.validators { set.validators = validators }
     }
@@ -146,31 +146,5 @@ extension SubscriptionService {
             "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
             + "remove some, or set latest"
         return .failed(reason: reason, pause: nil)
-    }
-
-    // MARK: - Secrets
-
-    /// The time after which a long refresh reads its secrets again.
-    private static let secretsTime: Duration = .seconds(60)
-
-    /// Whether the set has the secrets for the running refresh or the next one. Otherwise they are being read, and the
-    /// set goes on when they are there, because a request without them could be refused for a day.
-    func hasSecrets(_ set: HeldSet, at now: Timestamp) -> Bool {
-        guard let name = set.definition.credential else { return true }
-        let refresh = set.machine.refreshNumber
-        switch set.secrets {
-        case .loaded(refresh: refresh, let date, _) where date <= now && now - date < Self.secretsTime: return true
-        case .loading(refresh: refresh): return false
-        case .unknown, .loading, .loaded: break
-        }
-        set.secrets = .loading(refresh: refresh)
-        tools.credential(name, set.namespace) { [weak self] credential in
-            self?.queue.async { [weak self] in
-                guard let self, case .loading(refresh: refresh) = set.secrets else { return }
-                set.secrets = .loaded(refresh: refresh, tools.clock.now(), credential)
-                scheduleAdvance()
-            }
-        }
-        return false
     }
 }

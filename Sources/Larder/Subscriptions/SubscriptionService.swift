@@ -40,9 +40,10 @@ package final class SubscriptionService: @unchecked Sendable {
         let namespaces: @Sendable () -> [Namespace]
         /// Returns a running namespace; `nil`: there is no such namespace.
         let namespace: @Sendable (String) -> Namespace?
-        /// Passes a stored credential of a namespace, or `nil`, on any thread.
+        /// Looks a stored credential of a namespace up, on any thread.
         let credential:
-            @Sendable (_ name: String, _ namespace: String, _ then: @escaping @Sendable (Credential?) -> Void) -> Void
+            @Sendable (_ name: String, _ namespace: String, _ then: @escaping @Sendable (CredentialLookup) -> Void)
+                -> Void
     }
 
     enum Phase {

@@ -65,7 +65,7 @@ extension Problem {
         case .ending, .removing: self.init(503, failure.description)
         case .stopping: self = .stopping
         case .state(.noSpace): self.init(507, failure.description)
-        case .state(.other): self.init(500, failure.description)
+        case .state(.other), .unreadableCredential: self.init(500, failure.description)
         case .cache(let error): self.init(error)
         }
     }

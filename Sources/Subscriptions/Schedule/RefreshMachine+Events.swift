@@ -36,6 +36,8 @@ extension RefreshMachine {
             }
         case .hostPaused(let host, let date): hostPaused(host, until: date, now)
         case .sourcePaused(let date): sourcePaused(until: date, now)
+        case .accessLost(let reason, let date): accessLost(reason, date, now)
+        case .accessRegained: accessRegained(now)
         case .refreshRequested: requestRefresh(now)
         case .time: postpone(now)
         }
@@ -56,6 +58,8 @@ extension RefreshMachine {
             sourceProblem = nil
             (pause, isChanged) = (rules.interval.wish(least, isFailure: false), false)
         case .failed(let reason, let wish):
+            // The source stays due, and is asked as soon as there is the secret.
+            guard accessLoss == nil else { return }
             note(reason, now)
             pause = min(wish ?? .zero, HostPacer.longestPause)
         }
@@ -170,11 +174,7 @@ extension RefreshMachine {
         if roundIsDue(now) { beginRound(now) }
         guard !isSwitching, round != nil else { return [] }
         noteSlowRequests(now)
-        if tally.pending == 0 {
-            if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
-            endRound(now, isSwitched: true)
-            return []
-        }
+        if tally.pending == 0 { return finishRound(now) }
         if tally.fine > 0 {
             round?.delayStart = nil
             let isJoining = (!leaving.isEmpty || tally.joining > 0) && tally.newcomers == 0
@@ -182,7 +182,13 @@ extension RefreshMachine {
         }
         let start = round?.delayStart ?? now
         round?.delayStart = start
-        return start + rules.maxDelay <= now ? publish(ends: true) : []
+        return start + rules.maxDelay <= now ? finishRound(now) : []
+    }
+
+    private mutating func finishRound(_ now: Timestamp) -> [Action] {
+        if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
+        endRound(now, isSwitched: true)
+        return []
     }
 
     private mutating func publish(ends: Bool) -> [Action] {
@@ -236,7 +242,7 @@ extension RefreshMachine {
         member.due = max(now, pauseEnd(of: host) ?? now)
         guard !endsRound else { return repeatsLosses = true }
         (member.step, member.isStaged) = (.waiting, false)
-        member.isHeldUp = troubles[host]?.holdsUp(member.due, at: now) ?? false
+        member.isHeldUp = isHeldUp(member, at: now)
         member.due = permitted(member.due)
         round?.isRepetition = true
     }

@@ -11,16 +11,6 @@ struct RemovedNamespaceTests {
         ["source": ["urls": [.string(web.url(path))]]]
     }
 
-    private static func makeNamespace(_ test: TestSubscriptions, version: String = "1") async throws {
-        var change = NamespaceChange()
-        change.version = .some(version)
-        let namespaces = test.server.namespaces
-        let result: Result<Void, NamespaceError> = await withCheckedContinuation { continuation in
-            namespaces.put("a", change, by: .operator) { continuation.resume(returning: $0.map { _ in () }) }
-        }
-        try result.get()
-    }
-
     private static func removeNamespace(_ test: TestSubscriptions) async throws {
         let namespaces = test.server.namespaces
         let result: Result<Int64, NamespaceError> = await withCheckedContinuation { continuation in
@@ -49,14 +39,14 @@ struct RemovedNamespaceTests {
     func madeAgain() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/old": "old", "/new": "new"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/old"), in: "a")
             let space = try #require(await Self.seal(test))
             await #expect(throws: SubscriptionFailure.self) {
                 try await test.put("late", Self.definition(web, "/old"), in: "a")
             }
             try await Self.removeNamespace(test)
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             // The older subscription is no part of the new namespace, although its removal has not ended.
             #expect(try await test.names(in: "a") == [])
             await Self.discard(space, test)
@@ -71,13 +61,13 @@ struct RemovedNamespaceTests {
     func kill() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/old": "old", "/kept": "kept"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/old"), in: "a")
             try await test.put("other", Self.definition(web, "/kept"))
             _ = await Self.seal(test)
             try await Self.removeNamespace(test)
             try await test.restart()
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             #expect(try await test.names(in: "a") == [])
             #expect(try await test.names() == ["other"])
             #expect(try Self.records(test).map(\.definition.name) == ["other"])
@@ -90,19 +80,19 @@ struct RemovedNamespaceTests {
     func failedRemoval(isKilled: Bool) async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/a": "a"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/a"), in: "a")
             let space = try #require(await Self.seal(test))
             if isKilled {
                 try await test.restart()
             } else {
                 // The number of the namespace changes during the call.
-                try await Self.makeNamespace(test, version: "2")
+                try await test.makeNamespace("a", version: "2")
                 test.service.unseal("a", space)
             }
             #expect(try await test.names(in: "a") == ["set"])
             #expect(try Self.records(test).allSatisfy { $0.endingSpace == nil })
-            try await Self.makeNamespace(test, version: "3")
+            try await test.makeNamespace("a", version: "3")
             #expect(try await test.names(in: "a") == ["set"])
         }
     }
@@ -111,7 +101,7 @@ struct RemovedNamespaceTests {
     func twoRemovals() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/a": "a"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/a"), in: "a")
             let spaces = [await Self.seal(test), await Self.seal(test)].compactMap(\.self)
             #expect(spaces.count == 2 && spaces[0] == spaces[1])
