@@ -91,8 +91,8 @@ package final class StateDatabase: Sendable {
     /// Runs a transaction. An error of `body` undoes all of it, and is thrown as it is; an error of SQLite becomes a
     /// ``StateError``.
     ///
-    /// - Throws: ``StateError/removed(path:)`` if the file is not at its path any more, because the transaction would be
-    ///   lost with the process.
+    /// - Throws: ``StateError/removed(path:)`` if the file is not at its path any more, because the transaction would
+    ///   be lost with the process.
     package func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
             let value = try queue.write { db in

@@ -79,6 +79,10 @@ package final class OutboxService: @unchecked Sendable {
 
     // The state below is accessed only on `queue`.
     var phase = Phase.closed
+    /// The last failure of the opening by a damaged file. A file is read completely when it is opened, so calls do not
+    /// try it again each time.
+    private var damage: (found: Timestamp, failure: OutboxFailure)?
+    private static let damagePause: Duration = .seconds(10)
     private var machine: OutboxMachine
     private var random: any RandomNumberGenerator & Sendable
     private var inputs: [Input] = []
@@ -157,6 +161,8 @@ package final class OutboxService: @unchecked Sendable {
         case .closed: break
         }
         guard let directory = tools.directory else { throw .noDirectory }
+        let now = tools.clock.now()
+        if let damage, damage.found <= now, now < damage.found + Self.damagePause { throw damage.failure }
         let store: OutboxStore
         do {
             store = try OutboxStore(directory: directory, limits: tools.limits)
@@ -168,6 +174,7 @@ package final class OutboxService: @unchecked Sendable {
             metrics.begin(with: unended)
             handle(.restarted(unended, pauses: pauses))
         } catch {
+            if case .state(.damaged) = error { damage = (now, .outbox(error)) }
             throw .outbox(error)
         }
         return store

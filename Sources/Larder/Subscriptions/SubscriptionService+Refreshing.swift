@@ -53,7 +53,7 @@ extension SubscriptionService {
             } else if let request = set.machine.beginMember(ofHost: host, at: now) {
                 fetch(request, set, stage, space)
             } else {
-                pacer.ended(host)
+                pacer.abandoned(host)
             }
         }
         return nil

@@ -256,7 +256,7 @@ package final class SubscriptionService: @unchecked Sendable {
             guard let date = advance(set, store, at: now) else { continue }
             next = min(next ?? date, date)
         }
-        for host in pacer.endTurn() {
+        for host in pacer.endTurn(at: now) {
             for set in sets.values { set.machine.freeHost(host) }
             scheduleAdvance()
         }

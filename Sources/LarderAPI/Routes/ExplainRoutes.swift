@@ -26,18 +26,18 @@ struct ExplainRoutes: Sendable {
             in: namespace.name, states: states, key: CacheKey.url(canonical: url.string).text, after: nil,
             limit: Self.changeLimit
         ) { result in
-            call.take(result, Problem.init) { page in
-                do throws(Problem) {
-                    try explain(url, exact, changes: page.changes, in: namespace, call)
-                } catch {
-                    call.respond(error)
-                }
+            // An outbox that cannot be read does not keep the cache from answering.
+            let changes = try? result.get().changes
+            do throws(Problem) {
+                try explain(url, exact, changes: changes, in: namespace, call)
+            } catch {
+                call.respond(error)
             }
         }
     }
 
     private func explain(
-        _ url: CanonicalURL, _ exact: ExactURL?, changes: [ChangeSummary], in namespace: Namespace, _ call: Call
+        _ url: CanonicalURL, _ exact: ExactURL?, changes: [ChangeSummary]?, in namespace: Namespace, _ call: Call
     ) throws(Problem) {
         try call.respondInTurn { () throws(Problem) in
             let forecast = try Problem.mapping(try namespace.downloads.forecast(of: url))
@@ -51,7 +51,7 @@ struct ExplainRoutes: Sendable {
     }
 
     private func json(
-        _ forecast: DownloadForecast, of url: CanonicalURL, responses: [Entry], _ changes: [ChangeSummary],
+        _ forecast: DownloadForecast, of url: CanonicalURL, responses: [Entry], _ changes: [ChangeSummary]?,
         _ holders: [String], in namespace: Namespace
     ) -> JSON {
         let now = clock.now()
@@ -68,7 +68,7 @@ struct ExplainRoutes: Sendable {
             .init("entry", forecast.entry?.json(at: now) ?? .null),
             .init("download", forecast.download?.json(nil, at: now) ?? .null),
             .init("responses", .array(responses.map { $0.json(at: now) })),
-            .init("changes", .array(changes.map(\.explanation))),
+            .init("changes", changes.map { .array($0.map(\.explanation)) } ?? .null),
             .init("subscriptions", .array(holders.map(JSON.string))),
         ])
     }

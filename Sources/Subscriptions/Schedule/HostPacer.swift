@@ -8,29 +8,56 @@ import Primitives
 /// case .go: send()                    // and then pacer.ended("news.example")
 /// case .wait(until: let date): wake(at: date)
 /// }
-/// // When all callers have asked:
-/// for host in pacer.endTurn() { wakeCallers(of: host) }
+/// // When all callers had an opportunity to ask:
+/// for host in pacer.endTurn(at: now) { wakeCallers(of: host) }
 /// ```
 ///
-/// Each caller has limits of its own. The gap counts from the last request of any caller, but a caller that waits for
-/// its gap does not wait longer because of requests that begin meanwhile. Callers that wait for the end of requests, or
-/// longer than their gaps, have places in a line: no caller begins a request before those that came earlier. So neither
-/// callers with many requests at a time nor callers with a short gap can keep out another caller.
+/// Each caller has limits of its own. Its gap counts from the last request of any caller, but requests that begin
+/// while it waits for the gap do not make it wait longer. Callers begin in the order in which their gaps end. So
+/// neither callers with many requests at a time nor callers with a short gap can keep out another caller, and a caller
+/// that waits for a long gap keeps out none.
 ///
 /// Invariants:
-/// - After ``endTurn()``, the first place of a line has an end, or its host has a running request, or ``endTurn()`` has
-///   named the host. In each case the place is used or lost after that. So no caller waits for ever for another one
-///   that no longer asks.
 /// - No request of a caller begins earlier than its gap after an earlier request of the same caller.
+/// - A blocked caller waits for the end of a request, or for a caller before it. ``endTurn(at:)`` names the host when a
+///   caller before it has begun a request, waits for a date, or has not asked although it could. So no caller waits for
+///   ever for another one that no longer asks.
+/// - ``endTurn(at:)`` names a host only after such an event, so callers that all wait do not wake each other.
 package struct HostPacer: Sendable {
-    /// The place of a caller in the line of a host.
-    private struct Place: Sendable {
-        var caller: Int64
-        /// For a caller that waits for a date, at which it must ask before the end; `nil`: it waits for the end of a
-        /// request.
-        var end: Timestamp?
-        /// Whether the caller has asked since the last occasion.
-        var isRenewed = true
+    private struct Waiter: Sendable {
+        enum Call: Sendable {
+            /// The caller asks again at this date.
+            case at(Timestamp)
+            /// The caller asks again when it is woken. `isWoken`: it was, so it asks before the next
+            /// ``HostPacer/endTurn(at:)``.
+            case blocked(isWoken: Bool)
+            /// The caller has not asked although it could, or the host is paused.
+            case absent
+        }
+
+        /// The date at which the caller's gap ends.
+        let due: Timestamp
+        /// Decides between callers with the same date.
+        let order: UInt64
+        var call: Call
+
+        var isBlocked: Bool { if case .blocked = call { true } else { false } }
+
+        /// Whether the caller could ask now, and goes before callers with later dates.
+        func competes(at now: Timestamp) -> Bool {
+            switch call {
+            case .at(let date): date <= now
+            case .blocked: true
+            case .absent: false
+            }
+        }
+
+        func moved(by step: Duration) -> Waiter {
+            let call: Call = if case .at(let date) = call { .at(date + step) } else { call }
+            return Waiter(due: due + step, order: order, call: call)
+        }
+
+        func isBefore(_ other: Waiter) -> Bool { (due, order) < (other.due, other.order) }
     }
 
     private struct Host: Sendable {
@@ -42,35 +69,25 @@ package struct HostPacer: Sendable {
         var lastGap: Duration = .zero
         /// The longest gap of a caller.
         var longestGap: Duration = .zero
-        /// The dates at which the gaps of waiting callers end.
-        var dues: [Int64: Timestamp] = [:]
-        var line: [Place] = []
+        var waiters: [Int64: Waiter] = [:]
         var pauseEnd: Timestamp?
 
-        /// The date at which the gap of a caller ends; `nil`: a request may begin.
-        mutating func gapEnd(of caller: Int64, _ gap: Duration, at now: Timestamp) -> Timestamp? {
-            longestGap = max(longestGap, gap)
-            guard let lastStart, lastStart + gap > now else { return nil }
-            let due = min(dues[caller] ?? .distantFuture, lastStart + gap)
-            dues[caller] = due
-            // The shorter gap holds between two requests of callers that have waited.
-            let end = max(due, lastStart + min(gap, lastGap))
-            return end > now ? end : nil
-        }
+        var hasBlocked: Bool { waiters.values.contains(where: \.isBlocked) }
     }
 
     package enum Turn: Hashable, Sendable {
         /// The request begins now; report its end with ``HostPacer/ended(_:)``.
         case go
-        /// `nil`: when a running request of the host ends, or ``HostPacer/endTurn()`` names the host.
+        /// `nil`: when a running request of the host ends, or ``HostPacer/endTurn(at:)`` names the host.
         case wait(until: Timestamp?)
     }
 
     private var hosts: [String: Host] = [:]
-    /// The hosts with callers in a line that should have asked before the next ``endTurn()``.
-    private var asked: Set<String> = []
-    /// The hosts of which the first place has changed since the last ``endTurn()``.
+    /// The hosts with blocked callers.
+    private var contested: Set<String> = []
+    /// The hosts of which blocked callers may go on, since the last ``endTurn(at:)``.
     private var changed: Set<String> = []
+    private var lastOrder: UInt64 = 0
     private var clock: ClockWatch?
     /// The latest time at which an earlier process may have sent requests; `nil`: there was none.
     private var restart: Timestamp?
@@ -101,89 +118,98 @@ package struct HostPacer: Sendable {
         observe(now)
         var state = hosts[host] ?? Host(lastStart: restart)
         defer { hosts[host] = state }
+        let before = state.waiters[caller]
+        // The callers behind this one may go on if it leaves its place.
+        let hadPlace = before?.competes(at: now) == true
         if let end = state.pauseEnd, end > now {
-            leaveLine(of: host, &state, caller)
+            state.waiters[caller]?.call = .absent
+            if hadPlace { changed.insert(host) }
             return .wait(until: end)
         }
-        while let end = state.line.first?.end, end <= now, state.line.first?.caller != caller {
-            state.line.removeFirst()
-            changed.insert(host)
+        state.longestGap = max(state.longestGap, limits.gap)
+        let gapEnd = state.lastStart.map { $0 + limits.gap } ?? now
+        var waiter = Waiter(
+            due: min(before?.due ?? gapEnd, gapEnd), order: before?.order ?? lastOrder + 1, call: .absent)
+        lastOrder = max(lastOrder, waiter.order)
+        // Between two requests of callers that have waited, the shorter gap of the two holds.
+        let earliest = max(waiter.due, state.lastStart.map { $0 + min(limits.gap, state.lastGap) } ?? now)
+        if earliest > now {
+            waiter.call = .at(earliest)
+            state.waiters[caller] = waiter
+            if hadPlace { changed.insert(host) }
+            return .wait(until: earliest)
         }
-        let place = state.line.firstIndex { $0.caller == caller }
-        if let place { state.line[place].isRenewed = true }
-        if let first = state.line.first, first.caller != caller {
-            if place == nil { state.line.append(Place(caller: caller)) }
-            return .wait(until: first.end)
+        let isSecond = state.waiters.contains { other in
+            other.key != caller && other.value.competes(at: now) && other.value.isBefore(waiter)
         }
-        if state.running >= limits.concurrency {
-            if place == nil { state.line.append(Place(caller: caller)) }
-            state.line[0].end = nil
+        guard !isSecond, state.running < limits.concurrency else {
+            waiter.call = .blocked(isWoken: false)
+            state.waiters[caller] = waiter
+            contested.insert(host)
             return .wait(until: nil)
         }
-        guard let end = state.gapEnd(of: caller, limits.gap, at: now) else {
-            leaveLine(of: host, &state, caller)
-            state.running += 1
-            (state.lastStart, state.lastGap) = (now, limits.gap)
-            state.dues[caller] = nil
-            state.pauseEnd = nil
-            return .go
-        }
-        guard let due = state.dues[caller], due <= now else {
-            leaveLine(of: host, &state, caller)
-            return .wait(until: end)
-        }
-        // The callers behind must learn the date.
-        if place != nil, state.line[0].end == nil, state.line.count > 1 { changed.insert(host) }
-        if place == nil { state.line.append(Place(caller: caller)) }
-        state.line[0].end = end + Self.placeTime
-        return .wait(until: end)
+        state.waiters[caller] = nil
+        state.running += 1
+        (state.lastStart, state.lastGap) = (now, limits.gap)
+        state.pauseEnd = nil
+        if state.hasBlocked { changed.insert(host) }
+        return .go
     }
 
-    private mutating func leaveLine(of host: String, _ state: inout Host, _ caller: Int64) {
-        guard let place = state.line.firstIndex(where: { $0.caller == caller }) else { return }
-        state.line.remove(at: place)
-        if place == 0, !state.line.isEmpty { changed.insert(host) }
-    }
-
+    /// A request has ended. Wake all callers of the host, before ``endTurn(at:)``.
     package mutating func ended(_ host: String) {
         guard var state = hosts[host] else { return }
         state.running -= 1
-        if !state.line.isEmpty { expectCalls(for: host, &state) }
+        Self.wake(&state)
         hosts[host] = state
     }
 
-    private mutating func expectCalls(for host: String, _ state: inout Host) {
-        for place in state.line.indices { state.line[place].isRenewed = false }
-        asked.insert(host)
+    /// The caller had a turn, and has begun no request.
+    package mutating func abandoned(_ host: String) {
+        guard let running = hosts[host]?.running else { return }
+        hosts[host]?.running = running - 1
+        changed.insert(host)
     }
 
-    /// Call when all callers that wait had an opportunity to ask. Callers in a line lose their places if they have not
-    /// asked after the end of a request or after this method named their host. Returns the hosts with another first
-    /// place; all callers of these hosts must ask again.
-    package mutating func endTurn() -> Set<String> {
-        for host in asked {
-            guard var state = hosts[host], let first = state.line.first?.caller else { continue }
-            state.line.removeAll { $0.end == nil && !$0.isRenewed }
-            if let next = state.line.first?.caller, next != first { changed.insert(host) }
+    private static func wake(_ state: inout Host) {
+        for (caller, waiter) in state.waiters where waiter.isBlocked {
+            state.waiters[caller]?.call = .blocked(isWoken: true)
+        }
+    }
+
+    /// Call when all callers that wait had an opportunity to ask at `now`. A caller that could have asked and has not
+    /// no longer goes before others. Returns the hosts of which all callers must ask again.
+    package mutating func endTurn(at now: Timestamp) -> Set<String> {
+        var named: Set<String> = []
+        for host in contested {
+            guard var state = hosts[host], state.hasBlocked else {
+                contested.remove(host)
+                continue
+            }
+            var isChanged = changed.contains(host)
+            for (caller, waiter) in state.waiters {
+                switch waiter.call {
+                case .at(let date) where date <= now: break
+                case .blocked(isWoken: true): break
+                case .at, .blocked, .absent: continue
+                }
+                state.waiters[caller]?.call = .absent
+                isChanged = true
+            }
+            if isChanged, state.hasBlocked {
+                Self.wake(&state)
+                named.insert(host)
+            }
             hosts[host] = state
         }
-        asked = []
-        defer { changed = [] }
-        for host in changed {
-            guard var state = hosts[host] else { continue }
-            expectCalls(for: host, &state)
-            hosts[host] = state
-        }
-        return changed
+        changed = []
+        return named
     }
 
     /// Forgets a caller that asks no more.
     package mutating func leave(_ caller: Int64) {
-        for (host, var state) in hosts {
-            guard state.dues[caller] != nil || state.line.contains(where: { $0.caller == caller }) else { continue }
-            state.dues[caller] = nil
-            leaveLine(of: host, &state, caller)
-            hosts[host] = state
+        for host in Array(hosts.keys) where hosts[host]?.waiters.removeValue(forKey: caller) != nil {
+            changed.insert(host)
         }
     }
 
@@ -212,7 +238,7 @@ package struct HostPacer: Sendable {
         observe(now)
         hosts = hosts.filter { host in
             let state = host.value
-            if state.running > 0 || state.line.contains(where: { $0.end ?? .distantFuture > now }) { return true }
+            if state.running > 0 || state.hasBlocked { return true }
             return state.pauseEnd ?? now > now || state.lastStart.map { $0 + state.longestGap > now } ?? false
         }
     }
@@ -232,16 +258,11 @@ package struct HostPacer: Sendable {
         hosts = hosts.mapValues { host in
             var host = host
             host.lastStart = host.lastStart.map { $0 + step }
-            host.dues = host.dues.mapValues { $0 + step }
-            for place in host.line.indices {
-                host.line[place].end = host.line[place].end.map { $0 + step }
-            }
+            host.waiters = host.waiters.mapValues { $0.moved(by: step) }
             host.pauseEnd = host.pauseEnd.map { $0 + step }
             return host
         }
     }
 
     package static let longestPause: Duration = .seconds(86_400)
-    /// The time for which a caller keeps its place after the date at which it may send.
-    private static let placeTime: Duration = .seconds(1)
 }

@@ -116,7 +116,8 @@ package final class SubscriptionStore: Sendable {
                 sql: """
                     INSERT INTO subscriptions (namespace, name, definition, saved, due, isUrgent, isRedefined)
                     VALUES (?1, ?2, ?3, ?4, ?4, 1, 1)
-                    ON CONFLICT (namespace, name) DO UPDATE SET definition = ?3, saved = ?4, due = ?4, isUrgent = 1, isRedefined = 1,
+                    ON CONFLICT (namespace, name) DO UPDATE SET
+                    definition = ?3, saved = ?4, due = ?4, isUrgent = 1, isRedefined = 1,
                     etag = NULL, lastModified = NULL, earliest = NULL, interval = NULL, regularDue = NULL
                     """,
                 arguments: [namespace, definition.name, definition.json.text, now.milliseconds])

@@ -15,6 +15,35 @@ struct OutboxOperationTests {
         return line.flatMap { Double($0.dropFirst(name.count + 1)) }
     }
 
+    @Test("A damaged outbox does not keep /explain from answering, and opens some seconds after the repair")
+    func damage() async throws {
+        let (directory, clock, port) = (try TemporaryDirectory(), ManualClock(), try RefusingPort())
+        let file = URL(fileURLWithPath: directory.path("state/outbox.sqlite"))
+        let url = "http://127.0.0.1:\(port.number)/a"
+        let change = #"{"url": "\#(url)", "body": 1, "base": "absent"}"#
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
+            let reply = try await server.client.request("POST", "/outbox", fields: Self.json, text: change)
+            #expect(reply.status == 202)
+        }
+        let whole = try Data(contentsOf: file)
+        try Data(repeating: 7, count: 8192).write(to: file)
+        try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
+            func changes() async throws -> JSON? {
+                let reply = try await server.get("/explain?url=\(url.percentEncoded)")
+                #expect(reply.status == 200, "\(reply.text)")
+                return try reply.json["changes"]
+            }
+            #expect(try await changes() == .null)
+            let reply = try await server.client.request("POST", "/outbox", fields: Self.json, text: change)
+            #expect(reply.status == 500 && reply.text.contains("is damaged"), "\(reply.text)")
+            try whole.write(to: file)
+            // The file is not read again for each call.
+            #expect(try await changes() == .null)
+            clock.advance(by: .seconds(11))
+            #expect(try await changes()?.arrayValue?.count == 1)
+        }
+    }
+
     @Test("The metrics count changes by state, their oldest age, and requests by outcome, also after a restart")
     func metrics() async throws {
         let port = try RefusingPort()

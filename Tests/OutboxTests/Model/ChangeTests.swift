@@ -68,7 +68,8 @@ struct ChangeTests {
             applied, change(2, try .put("a=3", on: "a=2"), .sending), change(2, try .post("x")),
             change(2, try .put("a=3", on: "a=2", at: "https://origin.example/b")),
             change(2, try .put("a=3", on: "a=2").with { $0.caller = "d" }),
-            change(2, try .put("a=3", on: "a=2").with { $0.credential = "work" }), change(0, try .put("a=3", on: "a=2")),
+            change(2, try .put("a=3", on: "a=2").with { $0.credential = "work" }),
+            change(0, try .put("a=3", on: "a=2")),
         ]
         for other in others { #expect(throws: OutboxError.self) { try Change.squash([first, other]) } }
         #expect(throws: OutboxError.self) { try Change.squash([first]) }

@@ -37,25 +37,41 @@ struct HostPacerTests {
                 slowDates.append(now)
                 pacer.ended("a")
             }
-            _ = pacer.endTurn()
+            _ = pacer.endTurn(at: now)
         }
-        #expect(slowDates.count == 2 && quickCount > 10_700)
+        #expect(slowDates.count == 3 && quickCount > 10_700)
         #expect(zip(slowDates, slowDates.dropFirst()).allSatisfy { $1 - $0 >= .seconds(3600) })
     }
 
-    @Test("A subscription that is overdue and then asks no more keeps the others out for a second at most")
+    @Test("Subscriptions begin in the order in which their gaps end, and one that asks no more keeps out no other one")
     func overdueAbsence() {
         var pacer = HostPacer()
         #expect(pacer.take("a", quick, by: 2, at: start) == .go)
-        #expect(pacer.take("a", PacingLimits(concurrency: 2), by: 1, at: start) == .wait(until: start + .seconds(1)))
         pacer.ended("a")
-        #expect(pacer.take("a", quick, by: 2, at: start + .seconds(1)) == .go)
-        pacer.ended("a")
-        #expect(pacer.take("a", quick, by: 1, at: start + .seconds(1)) == .wait(until: start + .seconds(2)))
-        let end = start + .seconds(3)
-        #expect(pacer.take("a", quick, by: 2, at: start + .seconds(2)) == .wait(until: end))
-        #expect(pacer.endTurn().isEmpty)
+        #expect(pacer.take("a", quick, by: 1, at: start) == .wait(until: start + .seconds(1)))
+        #expect(pacer.endTurn(at: start).isEmpty)
+        let end = start + .seconds(1)
+        #expect(pacer.take("a", quick, by: 2, at: end) == .wait(until: nil))
+        #expect(pacer.endTurn(at: end) == ["a"])
         #expect(pacer.take("a", quick, by: 2, at: end) == .go)
+    }
+
+    @Test("Subscriptions that wait for a long gap cost no further turns, and keep out no other one")
+    func manyLongGaps() {
+        var (pacer, count) = (HostPacer(), 0)
+        for step in 0...20 {
+            let now = start + .milliseconds(100 * step)
+            for caller in 1...100 as ClosedRange<Int64> where step == 0 {
+                if pacer.take("a", slow, by: caller, at: now) == .go { pacer.ended("a") }
+            }
+            while pacer.take("a", narrow, by: 0, at: now) == .go {
+                pacer.ended("a")
+                count += 1
+                if count % 5 == 0 { break }
+            }
+            #expect(pacer.endTurn(at: now).isEmpty)
+        }
+        #expect(count == 105)
     }
 
     @Test("A subscription with one request at a time has its turn beside one with sixteen that always asks first")
@@ -68,17 +84,17 @@ struct HostPacerTests {
         }
         #expect(fill() == 16)
         #expect(pacer.take("a", narrow, by: 2, at: start) == .wait(until: nil))
-        #expect(pacer.endTurn().isEmpty)
+        #expect(pacer.endTurn(at: start).isEmpty)
         // The first one has waited for longer.
         pacer.ended("a")
         #expect(fill() == 1)
         #expect(pacer.take("a", narrow, by: 2, at: start) == .wait(until: nil))
-        #expect(pacer.endTurn() == ["a"])
+        #expect(pacer.endTurn(at: start) == ["a"])
         for rest in (0..<16).reversed() {
             pacer.ended("a")
             #expect(fill() == 0)
             #expect(pacer.take("a", narrow, by: 2, at: start) == (rest == 0 ? .go : .wait(until: nil)))
-            #expect(pacer.endTurn() == (rest == 0 ? ["a"] : []))
+            #expect(pacer.endTurn(at: start) == (rest == 0 ? ["a"] : []))
         }
         #expect(fill() == 15)
     }
@@ -90,29 +106,30 @@ struct HostPacerTests {
             #expect(pacer.take("a", narrow, by: 1, at: start) == .go)
             #expect(pacer.take("a", narrow, by: 2, at: start) == .wait(until: nil))
             #expect(pacer.take("a", narrow, by: 1, at: start) == .wait(until: nil))
-            #expect(pacer.endTurn().isEmpty)
+            #expect(pacer.endTurn(at: start).isEmpty)
             if leaves { pacer.leave(2) }
             pacer.ended("a")
             #expect(pacer.take("a", narrow, by: 1, at: start) == (leaves ? .go : .wait(until: nil)))
-            #expect(pacer.endTurn() == ["a"])
+            #expect(pacer.endTurn(at: start) == (leaves ? [] : ["a"]))
             if !leaves { #expect(pacer.take("a", narrow, by: 1, at: start) == .go) }
         }
     }
 
-    @Test("A subscription that has to wait for its gap or a pause lets the others go first")
+    @Test("A subscription that has to wait for a pause lets the others ask, and all go on after the pause")
     func otherWaits() {
-        for isPaused in [true, false] {
-            var pacer = HostPacer()
-            #expect(pacer.take("a", narrow, by: 1, at: start) == .go)
-            #expect(pacer.take("a", slow, by: 2, at: start) == .wait(until: nil))
-            pacer.ended("a")
-            if isPaused { pacer.pause("a", for: .seconds(60), at: start) }
-            let end = start + .seconds(isPaused ? 60 : 3600)
-            #expect(pacer.take("a", narrow, by: 1, at: start) == .wait(until: isPaused ? end : nil))
-            #expect(pacer.take("a", slow, by: 2, at: start) == .wait(until: end))
-            #expect(pacer.endTurn() == (isPaused ? [] : ["a"]))
-            if !isPaused { #expect(pacer.take("a", narrow, by: 1, at: start) == .go) }
-        }
+        var pacer = HostPacer()
+        #expect(pacer.take("a", narrow, by: 1, at: start) == .go)
+        for caller in [2, 3] as [Int64] { #expect(pacer.take("a", narrow, by: caller, at: start) == .wait(until: nil)) }
+        pacer.ended("a")
+        pacer.pause("a", for: .seconds(60), at: start)
+        let end = start + .seconds(60)
+        for caller in [2, 3] as [Int64] { #expect(pacer.take("a", narrow, by: caller, at: start) == .wait(until: end)) }
+        #expect(pacer.endTurn(at: start).isEmpty)
+        #expect(pacer.take("a", narrow, by: 3, at: end) == .go)
+        #expect(pacer.take("a", narrow, by: 2, at: end) == .wait(until: nil))
+        pacer.abandoned("a")
+        #expect(pacer.endTurn(at: end) == ["a"])
+        #expect(pacer.take("a", narrow, by: 2, at: end) == .go)
     }
 
     @Test("With callers in any order, each one goes on, no limit is exceeded, and no caller waits without a wake-up")
@@ -154,7 +171,7 @@ struct HostPacerTests {
                             wakes[caller] = date
                         }
                     }
-                    isAgain = !pacer.endTurn().isEmpty
+                    isAgain = !pacer.endTurn(at: now).isEmpty
                     if isAgain { wakes = [now, now, now, now] }
                 }
                 guard let next = (wakes.compactMap(\.self) + running.map(\.end)).min() else {
