@@ -14,8 +14,8 @@ final class MemberFetch: OriginReceiver {
         /// The member of the next generation, for an answer that is ``MemberAnswer/confirmed(least:)`` or
         /// ``MemberAnswer/staged(isChanged:least:)``; otherwise `nil`.
         var member: GenerationMember?
-        /// The time for which the origin wants no request from this host; `nil`: it states none.
-        var hostPause: Duration?
+        /// `nil`: no host wants a pause.
+        var hostWish: HostWish?
 
         /// The answer for the machine. The confirmed entry of a member without a copy, such as an entry of another
         /// subscription, is a new copy of this one.
@@ -205,8 +205,8 @@ final class MemberFetch: OriginReceiver {
         let cause = DownloadError(error)
         let words = cause.description
         // Another caller of the namespace has learned of the pause.
-        if let pause = cause.pause(at: order.tools.clock.now()) {
-            return then(Result(answer: .failed(reason: words, pause: pause), hostPause: pause))
+        if let wish = cause.hostWish(at: order.tools.clock.now()) {
+            return then(Result(answer: .failed(reason: words, pause: wish.time), hostWish: wish))
         }
         switch error.kind {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid, .redirectInvalid, .tooLarge:
@@ -222,7 +222,8 @@ extension MemberFetch.Result {
         case .gone(let forever): self.init(answer: .gone(reason: refusal.reason, forever: forever))
         case .forbidden, .rejected: self.init(answer: .refused(reason: refusal.reason))
         case .failed:
-            self.init(answer: .failed(reason: refusal.reason, pause: refusal.pause), hostPause: refusal.hostPause)
+            let pause = refusal.pause ?? refusal.hostWish?.time
+            self.init(answer: .failed(reason: refusal.reason, pause: pause), hostWish: refusal.hostWish)
         }
     }
 }

@@ -80,7 +80,7 @@ extension SubscriptionService {
                 memberRequestCount -= 1
                 set.memberTransfers[number] = nil
                 requestEnded(to: item.host)
-                if let time = result.hostPause { pause(item.host, for: time) }
+                if let wish = result.hostWish { obey(wish) }
                 guard sets[set.id] === set else { return scheduleAdvance() }
                 // The answer to a request of an earlier round has its body in the stage of that round.
                 if set.machine.round?.ticket == request.ticket, let member = result.member {

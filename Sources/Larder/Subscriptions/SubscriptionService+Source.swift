@@ -68,7 +68,7 @@ extension SubscriptionService {
                 guard let self else { return }
                 requestEnded(to: host)
                 guard sets[set.id] === set else { return scheduleAdvance() }
-                didRead(result, host, set)
+                didRead(result, set)
             }
         }
         transfer.begin(request, with: space.downloads.tools.origin, receiver: fetch)
@@ -84,7 +84,7 @@ extension SubscriptionService {
         return nil
     }
 
-    private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
+    private func didRead(_ result: DocumentFetch.Result, _ set: HeldSet) {
         set.documentTransfer = nil
         guard let reading = set.reading else { return }
         let now = tools.clock.now()
@@ -92,9 +92,9 @@ extension SubscriptionService {
         case .unchanged(let fields):
             (set.reading, set.isReadingDocument) = (nil, false)
             handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
-        case .failed(let reason, let wish, let hostPause):
-            if let hostPause { pause(host, for: hostPause) }
-            fail(reason, reading, pause: wish, set)
+        case .failed(let reason, let pause, let wish):
+            if let wish { obey(wish) }
+            fail(reason, reading, pause: pause, set)
         case .document(let document): parse(document, for: reading, of: set, at: now)
         }
     }

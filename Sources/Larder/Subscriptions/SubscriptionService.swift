@@ -213,11 +213,12 @@ package final class SubscriptionService: @unchecked Sendable {
         }
     }
 
-    /// Tells all sets about the pause of a host. It must hold after a restart, too, so it is stored at once.
-    func pause(_ host: String, for time: Duration) {
+    /// Pauses a host, and tells all sets about this. The pause must hold after a restart, too, so it is stored at once.
+    func obey(_ wish: HostWish) {
+        guard let host = wish.host else { return }
         let now = tools.clock.now()
-        pacer.pause(host, for: time, at: now)
-        for set in sets.values { handle(.hostPaused(host: host, until: now + time), set) }
+        pacer.pause(host, for: wish.time, at: now)
+        for set in sets.values { handle(.hostPaused(host: host, until: now + wish.time), set) }
         let pauses = pacer.pauses(at: now)
         guard case .open(let store) = phase, pauses != savedPauses else { return }
         do {
