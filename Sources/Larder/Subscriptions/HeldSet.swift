@@ -42,7 +42,11 @@ final class HeldSet: @unchecked Sendable {
     var validators: (etag: String?, lastModified: String?)
     /// When the source first listed its items that claim to be from the future.
     var futureDates: FutureDates
-    var stage = Stage.none
+    var stage = Stage.none {
+        didSet { if case .none = stage { stagedBytes = StagedBytes() } }
+    }
+    /// Of the bodies for ``stage``.
+    private(set) var stagedBytes = StagedBytes()
     /// The members that have answered since the last switch, for the next one.
     var settled: [String: GenerationMember] = [:]
     /// When the origin confirmed or sent the copies.

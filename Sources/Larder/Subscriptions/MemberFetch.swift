@@ -28,6 +28,7 @@ final class MemberFetch: OriginReceiver {
     /// The parts that all fetches of one subscription share.
     struct Order: Sendable {
         let stage: GenerationStage
+        let stagedBytes: StagedBytes
         let tools: FetchTools
         let fields: HTTPFields
         /// The most bytes of a body.
@@ -41,6 +42,7 @@ final class MemberFetch: OriginReceiver {
     private struct State {
         var head: OriginHead?
         var reservation: Reservation?
+        var bytes: StagedBytes.Part?
         /// The error of the cache that broke the transfer off.
         var cacheError: DiskCacheError?
     }
@@ -102,14 +104,16 @@ final class MemberFetch: OriginReceiver {
             throw Refused()
         }
         let reservation = order.stage.reserveBody()
-        state.withLock { $0.reservation = reservation }
+        let bytes = StagedBytes.Part(of: order.stagedBytes, length: head.declaredLength)
+        state.withLock { ($0.reservation, $0.bytes) = (reservation, bytes) }
         guard let length = head.declaredLength else { return }
         try keeping { () throws(DiskCacheError) in try reservation.expect(length: length) }
     }
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         order.tools.metrics.receivedBytes.increment(by: bytes.count)
-        guard let reservation = state.withLock({ $0.reservation }) else { return }
+        guard case (let reservation?, let part) = state.withLock({ ($0.reservation, $0.bytes) }) else { return }
+        part?.add(bytes.count)
         try keeping { () throws(DiskCacheError) in try reservation.receive(bytes) }
     }
 
@@ -175,6 +179,7 @@ final class MemberFetch: OriginReceiver {
             switch stored {
             case .failure(let error): fail(error)
             case .success(let outcome):
+                state.withLock { $0.bytes }?.keep()
                 let digest = outcome.entry.digest
                 let answer = MemberAnswer.staged(
                     isChanged: held?.digest != digest, least: SourceReading.lifetime(head.fields, at: now))
@@ -195,7 +200,9 @@ final class MemberFetch: OriginReceiver {
 
     private func fail(_ error: DiskCacheError) {
         switch error {
-        case .noSpace: then(Result(answer: .noRoom))
+        case .noSpace:
+            let isAlone = state.withLock { $0.bytes }?.lacksRoomAlone(couldHold: order.stage.couldHold) ?? true
+            then(Result(answer: isAlone ? .noRoomAlone(reason: DownloadError(error).description) : .noRoom))
         case .entryTooLarge, .emptyBody: then(Result(answer: .refused(reason: DownloadError(error).description)))
         default: fail(DownloadError(error).description)
         }

@@ -91,7 +91,7 @@ extension SubscriptionService {
             }
         }
         let order = MemberFetch.Order(
-            stage: stage, tools: space.downloads.tools, fields: set.fields(for: item.url),
+            stage: stage, stagedBytes: set.stagedBytes, tools: space.downloads.tools, fields: set.fields(for: item.url),
             entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags, transfer: transfer)
         if set.isCapture {
             PageFetch.start(item, order, in: space.pages, then: then)

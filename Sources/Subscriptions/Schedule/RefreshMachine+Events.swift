@@ -116,6 +116,12 @@ extension RefreshMachine {
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
+        for key in round?.roomless ?? [] {
+            guard var member = members[key] else { continue }
+            member.earliest = nil
+            member.due = min(member.due, now + rules.interval.shortest)
+            set(member)
+        }
         endRound(now, isSwitched: false)
         return [.dropStage]
     }
@@ -146,6 +152,13 @@ extension RefreshMachine {
         case .refused(let reason):
             member.problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             least = HostPacer.longestPause
+        case .noRoomAlone(let reason):
+            let problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
+            member.problem = problem
+            round?.roomless.insert(key)
+            // Each attempt may receive a large part of the body, so the attempts become fewer: the next one is after
+            // as much time again as the problem has lasted.
+            least = min(now - problem.since, HostPacer.longestPause)
         case .failed(let reason, let pause):
             member.problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             member.failures += 1
@@ -159,7 +172,10 @@ extension RefreshMachine {
             return
         case .noRoom: return
         }
-        if isChanged != nil { member.failures = 0 }
+        if isChanged != nil {
+            member.failures = 0
+            round?.hasSuccess = true
+        }
         least = rules.interval.wish(least, isFailure: isChanged == nil)
         let interval = rules.interval.next(after: member.interval, isChanged: isChanged, least: least)
         if isChanged != nil { member.interval = interval }
@@ -186,6 +202,7 @@ extension RefreshMachine {
     }
 
     private mutating func finishRound(_ now: Timestamp) -> [Action] {
+        if let round, !round.roomless.isEmpty, !round.hasSuccess { return lackRoom(now) }
         if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
         endRound(now, isSwitched: true)
         return []

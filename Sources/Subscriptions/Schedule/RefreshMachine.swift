@@ -101,6 +101,10 @@ package struct RefreshMachine: Sendable {
         var hasEffect = false
         /// Whether a body found no room during a switch, so that the round ends after it.
         var lacksRoom = false
+        /// The members for which alone the cache has no room, by their keys.
+        var roomless: Set<String> = []
+        /// Whether a member was confirmed, or has a new body.
+        var hasSuccess = false
         /// Whether a caller requested the round.
         var isUrgent = false
         /// Whether the round asks again for members that a switch has lost. Its further losses wait.

@@ -58,7 +58,7 @@ struct SavedStateTests {
                 let answers: [MemberAnswer] = [
                     .staged(isChanged: true, least: .zero), .staged(isChanged: false, least: .seconds(100)),
                     .confirmed(least: .zero), .failed(reason: "503", pause: nil), .gone(reason: "404", forever: false),
-                    .refused(reason: "403"),
+                    .refused(reason: "403"), .noRoomAlone(reason: "no room"),
                 ]
                 let answer = chance(50) ? .noRoom : answers.randomElement(using: &random)!
                 perform(.memberAnswered(key: request.item.key, ticket: request.ticket, answer))

@@ -35,7 +35,7 @@ final class RefreshHistory {
     var wall: Timestamp { real - lag }
     private var timer: Timestamp?
     private var work: [(end: Timestamp, work: Work)] = []
-    private var saved: (state: RefreshMachine.State, pauses: [String: Timestamp], date: Timestamp)
+    private var saved: (state: RefreshMachine.State, pauses: [HostPacer.PausedHost: Timestamp], date: Timestamp)
 
     // The origins and the source.
     var origins: [String: Origin] = [:]
@@ -104,7 +104,7 @@ final class RefreshHistory {
         machine = RefreshMachine(rules, saved.state, at: wall)
     }
 
-    private func save() { saved = (machine.state, pacer.pauses(at: wall), wall) }
+    private func save() { saved = (machine.state, pacer.allPauses(at: wall), wall) }
 
     // MARK: - The shell
 
@@ -192,7 +192,9 @@ final class RefreshHistory {
             perform(machine.handle(.sourceAnswered(answer), at: wall))
             save()
         case .member(let request, var answer, let version):
-            if case .staged = answer, !hasRoom, chance(1, of: 3) { answer = .noRoom }
+            if case .staged = answer, !hasRoom, chance(1, of: 3) {
+                answer = chance(1, of: 2) ? .noRoom : .noRoomAlone(reason: "no room")
+            }
             pacer.ended(request.item.host)
             machine.freeHost(request.item.host)
             if request.ticket != machine.openTicket { lateCount += 1 }

@@ -77,8 +77,9 @@ extension RefreshHistory {
         if let absent { origins[absent] = chance(1, of: 2) ? Origin(isDown: true) : Origin(pause: .seconds(7200)) }
         for url in listed { versions[url, default: 1] += 1 }
         // Two intervals, and 5,000 s for the longest wish or pause, 10,800 for the quiet hours, 1,500 for a late
-        // answer, 600 for two delays, 1,800 for two catch-ups.
-        run(for: rules.interval.longest * 2 + .seconds(19_700))
+        // answer, 600 for two delays, 1,800 for two catch-ups. A member without room may wait for a day.
+        let isRoomless = machine.members.values.contains { $0.problem?.reason == "no room" }
+        run(for: rules.interval.longest * 2 + .seconds(isRoomless ? 106_100 : 19_700))
         for key in machine.wanted where problems.isEmpty {
             guard let item = machine.members[key]?.item, item.host != absent else { continue }
             let latest = versions[item.url] ?? 1
