@@ -7,6 +7,7 @@ import Subscriptions
 extension SubscriptionService {
     /// Reports the present versions of the namespaces to all subscriptions.
     func settleSets() {
+        forgetMarks()
         forgetRemoved()
         for (id, record) in records { step(.turn(space: space(of: record)?.id), id) }
     }

@@ -69,4 +69,13 @@ extension Problem {
         case .cache(let error): self.init(error)
         }
     }
+
+    /// The problem of a call with a failure in one of its parts.
+    ///
+    /// - Parameter words: the outcome of the parts before.
+    init(_ failure: SubscriptionFailure, after words: String) {
+        self.init(failure)
+        let reason = if case .state(.noSpace) = failure { "the disk is full; free some space" } else { "\(failure)" }
+        detail = "\(words): \(reason)"
+    }
 }

@@ -66,7 +66,7 @@ package final class SubscriptionStore: Sendable {
             "ALTER TABLE subscriptions ADD COLUMN endingSpace INTEGER",
         ])
 
-    private let database: StateDatabase
+    let database: StateDatabase
 
     /// Opens the database, or creates it. An existing one is checked completely, which reads all of it.
     ///
@@ -109,7 +109,8 @@ package final class SubscriptionStore: Sendable {
     }
 
     /// Keeps a new subscription, or a new definition of an old one, and returns its id. Its source and its members are
-    /// due at `now`. The members of an old definition stay.
+    /// due at `now`. The members of an old definition stay. A row that a removed namespace has left belongs to the
+    /// present one from now on.
     package func put(_ definition: Subscription, in namespace: String, now: Timestamp) throws(StateError) -> Int64 {
         try write { db in
             try db.execute(
@@ -117,7 +118,7 @@ package final class SubscriptionStore: Sendable {
                     INSERT INTO subscriptions (namespace, name, definition, saved, due, isUrgent, isRedefined)
                     VALUES (?1, ?2, ?3, ?4, ?4, 1, 1)
                     ON CONFLICT (namespace, name) DO UPDATE SET
-                    definition = ?3, saved = ?4, due = ?4, isUrgent = 1, isRedefined = 1,
+                    definition = ?3, saved = ?4, due = ?4, isUrgent = 1, isRedefined = 1, endingSpace = NULL,
                     etag = NULL, lastModified = NULL, earliest = NULL, interval = NULL, regularDue = NULL
                     """,
                 arguments: [namespace, definition.name, definition.json.text, now.milliseconds])

@@ -127,6 +127,19 @@ final class TestSubscriptions: Sendable {
         }
     }
 
+    /// Removes a namespace with its subscriptions, as the API does.
+    func removeNamespace(_ name: String) async throws {
+        let space = try #require(try await result { self.service.seal(name, completion: $0) })
+        let namespaces = server.namespaces
+        let result: Result<Int64, NamespaceError> = await withCheckedContinuation { continuation in
+            namespaces.remove(name, by: .operator) { continuation.resume(returning: $0) }
+        }
+        _ = try result.get()
+        await withCheckedContinuation { continuation in
+            service.discard(name, space) { continuation.resume() }
+        }
+    }
+
     func makeNamespace(_ name: String, version: String = "1") async throws {
         var change = NamespaceChange()
         change.version = .some(version)
