@@ -39,6 +39,7 @@ extension SubscriptionService {
             defer { completion() }
             release(space)
             guard case .open(let store) = phase else { return }
+            forgetPauses(of: namespace)
             for record in records.values where record.namespace == namespace && record.endingSpace == space {
                 discard(record, store)
             }

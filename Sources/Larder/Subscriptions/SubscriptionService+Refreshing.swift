@@ -48,7 +48,7 @@ extension SubscriptionService {
             guard date <= now else { return date }
             // The end of a request lets the next one begin.
             guard memberRequestCount < memberRequestLimit else { return nil }
-            if case .wait(let turn) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
+            if case .wait(let turn) = pacer.take(host, set.definition.pacing, by: set.id, in: set.namespace, at: now) {
                 set.machine.holdHost(host, until: turn)
             } else if let request = set.machine.beginMember(ofHost: host, at: now) {
                 fetch(request, set, stage, space)
@@ -80,7 +80,7 @@ extension SubscriptionService {
                 memberRequestCount -= 1
                 set.memberTransfers[number] = nil
                 requestEnded(to: item.host)
-                if let wish = result.hostWish { obey(wish) }
+                if let wish = result.hostWish { obey(wish, in: set.namespace) }
                 guard sets[set.id] === set else { return scheduleAdvance() }
                 // The answer to a request of an earlier round has its body in the stage of that round.
                 if set.machine.round?.ticket == request.ticket, let member = result.member {

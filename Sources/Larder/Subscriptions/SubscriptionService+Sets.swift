@@ -91,7 +91,7 @@ extension SubscriptionService {
         let set = HeldSet(
             record, spaceID: found.spaceID, members: known, copies: keys, generation: found.generation.number, now: now)
         sets[record.id] = set
-        for (host, end) in pacer.pauses(at: now) { handle(.hostPaused(host: host, until: end), set) }
+        passPauses(to: set, at: now)
         metrics.note(set.report, of: set.id)
         scheduleAdvance()
     }

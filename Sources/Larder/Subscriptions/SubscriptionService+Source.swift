@@ -28,8 +28,8 @@ extension SubscriptionService {
         // The end of each parse comes back to here.
         guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
-        if case .wait(let date) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
-            guard let end = pacer.pauseEnd(of: host, at: now) else { return date }
+        if case .wait(let date) = pacer.take(host, set.definition.pacing, by: set.id, in: set.namespace, at: now) {
+            guard let end = pacer.pauseEnd(of: host, in: set.namespace, at: now) else { return date }
             if isBeginning {
                 handle(.sourcePaused(until: end), set)
                 return nil
@@ -93,7 +93,7 @@ extension SubscriptionService {
             (set.reading, set.isReadingDocument) = (nil, false)
             handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
         case .failed(let reason, let pause, let wish):
-            if let wish { obey(wish) }
+            if let wish { obey(wish, in: set.namespace) }
             fail(reason, reading, pause: pause, set)
         case .document(let document): parse(document, for: reading, of: set, at: now)
         }

@@ -97,7 +97,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var lastTransfer: UInt64 = 0
     /// The documents and lists that wait for ``parsing`` or are parsed.
     var waitingDocuments = 0
-    private var savedPauses: [String: Timestamp] = [:]
+    /// The pauses in the store.
+    var savedPauses: [HostPacer.PausedHost: Timestamp] = [:]
     private var isAdvanceScheduled = false
     private let alarm: WallClockAlarm
 
@@ -163,7 +164,7 @@ package final class SubscriptionService: @unchecked Sendable {
             if let pauses = try store.pauses() {
                 pacer = HostPacer(pauses: pauses.ends, savedAt: pauses.saved, at: now)
             }
-            savedPauses = pacer.pauses(at: now)
+            savedPauses = pacer.allPauses(at: now)
             for record in try store.all() {
                 records[record.id] = record
                 lives[record.id] = RecordLife(isEnding: record.ending != nil)
@@ -212,22 +213,6 @@ package final class SubscriptionService: @unchecked Sendable {
             set.isSaveScheduled = false
             guard let self, sets[set.id] === set, case .open(let store) = phase else { return }
             save(set, store)
-        }
-    }
-
-    /// Pauses a host, and tells all sets about this. The pause must hold after a restart, too, so it is stored at once.
-    func obey(_ wish: HostWish) {
-        guard let host = wish.host else { return }
-        let now = tools.clock.now()
-        pacer.pause(host, for: wish.time, at: now)
-        for set in sets.values { handle(.hostPaused(host: host, until: now + wish.time), set) }
-        let pauses = pacer.pauses(at: now)
-        guard case .open(let store) = phase, pauses != savedPauses else { return }
-        do {
-            try store.savePauses(pauses, now: now)
-            savedPauses = pauses
-        } catch {
-            tools.logger.warning("the pause of a host cannot be stored", metadata: ["reason": "\(error)"])
         }
     }
 

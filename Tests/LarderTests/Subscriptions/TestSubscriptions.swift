@@ -97,7 +97,7 @@ final class TestSubscriptions: Sendable {
     }
 
     /// Whether a host wants a pause.
-    var isPaused: Bool { service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty } }
+    var isPaused: Bool { service.queue.sync { !service.pacer.allPauses(at: clock.now()).isEmpty } }
 
     /// Whether a running refresh has the answer for a member.
     func isSettled(_ key: String) -> Bool {
