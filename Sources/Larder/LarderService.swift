@@ -101,6 +101,9 @@ package final class LarderService: Sendable {
                 events: events, logger: logger, namespaces: { [namespaces] in namespaces.all },
                 namespace: { [namespaces] name in namespaces.find(name) },
                 credential: { [outbox] name, namespace, then in outbox.credential(name, in: namespace, then: then) }))
+        outbox.observeCredentials { [weak subscriptions] name, namespace in
+            subscriptions?.credentialStored(name, in: namespace)
+        }
         subscriptions.start()
     }
 

@@ -25,6 +25,8 @@ final class CaptureBodies: Sendable {
             writer: writer)
     }
 
+    func couldHold(_ bytes: Int64) -> Bool { parts.budget.couldHold(bytes, asPinned: false) }
+
     /// Gives the room back in the background. Has no effect on a capture that has ended.
     func abandon() {
         guard parts.runningCaptures.contains(number) else { return }

@@ -42,6 +42,10 @@ package final class GenerationStage: Sendable {
     /// that the stage or a page has already is not stored again.
     package func reserveBody() -> Reservation { bodies.reserve() }
 
+    /// Whether so many bytes would have room if all entries went that can be evicted. Bodies under way take room for
+    /// this, and the bodies of stages take none.
+    package func couldHold(_ bytes: Int64) -> Bool { bodies.couldHold(bytes) }
+
     /// Replaces the holder's generation. `ends: false`: the stage goes on with all bodies. A former
     /// member that is not among `members` stays as an ordinary entry, unless another holder holds it. Further
     /// members of one key have no effect. A member that cannot be in the generation is reported in

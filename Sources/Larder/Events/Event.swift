@@ -27,7 +27,8 @@ package struct Event: Sendable {
         case outboxChanged = "outbox.changed"
         /// A subscription has a new generation.
         case subscriptionRefreshed = "subscription.refreshed"
-        /// The source of a subscription gave no list, for the first time since it last gave one.
+        /// The source of a subscription gave no list, for the first time since it last gave one, or the credential of
+        /// the subscription is missing.
         case subscriptionFailed = "subscription.failed"
         /// The listener has missed events, and should read again the state that it needs.
         case reset

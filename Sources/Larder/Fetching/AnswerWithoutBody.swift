@@ -19,9 +19,8 @@ package struct AnswerWithoutBody: Hashable, Sendable {
     let reason: String
     /// The time for which the origin wants no request for the resource; `nil`: it states none.
     var pause: Duration?
-    /// The time for which the origin wants no request from the host. 429 is about the client and not about one resource
-    /// (RFC 6585 §4), and 503 is about the server (RFC 9110 §15.6.4). `nil`: other requests may go on.
-    var hostPause: Duration?
+    /// `nil`: requests for other resources of the host may go on.
+    var hostWish: HostWish?
 
     init(_ head: OriginHead, at now: Timestamp) {
         reason = "the origin answered with status \(head.status)"
@@ -30,25 +29,18 @@ package struct AnswerWithoutBody: Hashable, Sendable {
         case 404: meaning = .gone(forever: false)
         case 410: meaning = .gone(forever: true)
         case 401, 403, 407, 451: meaning = .forbidden
-        case 429:
-            meaning = .failed
-            hostPause = pause ?? Self.defaultPause
-        case 503:
-            meaning = .failed
-            hostPause = pause
-        case 408, 425, 500..<600: meaning = .failed
+        case 408, 425, 429, 500..<600: meaning = .failed
         default: meaning = .rejected
         }
+        hostWish = HostWish(head, at: now)
     }
 
     /// The answer that a host in a pause would give.
-    init(pause: Duration, reason: String) {
+    init(_ wish: HostWish, reason: String) {
         (meaning, self.reason) = (.failed, reason)
-        (self.pause, hostPause) = (pause, pause)
+        (pause, hostWish) = (wish.time, wish)
     }
 
-    /// After a 429 without `Retry-After`.
-    private static let defaultPause: Duration = .seconds(60)
     /// After an answer that only a change at the origin can better.
     static let refusalPause: Duration = .seconds(86_400)
 }

@@ -7,11 +7,8 @@ import Subscriptions
 /// §10.2.3). Downloads and the subscriptions of the namespace obey these pauses, and learn them.
 ///
 /// A namespace has its own pauses, because its callers must neither learn about the requests of other namespaces nor
-/// be able to stop them. The pauses are only in memory.
+/// be able to stop them. The pauses are only in memory, for at most ``HostPacer/pauseLimit`` hosts.
 final class HostPauses: Sendable {
-    /// The most hosts. Further hosts are not remembered, because callers choose the hosts.
-    static let limit = 1000
-
     private let pacer = Locked(HostPacer())
     private let logger: Logger?
 
@@ -29,10 +26,6 @@ final class HostPauses: Sendable {
     func pause(_ origin: String, for time: Duration, at now: Timestamp) {
         let begun: Timestamp? = pacer.withLock { pacer in
             let earlier = pacer.pauseEnd(of: origin, at: now)
-            if earlier == nil, pacer.count >= Self.limit {
-                pacer.forget(at: now)
-                guard pacer.count < Self.limit else { return nil }
-            }
             pacer.pause(origin, for: time, at: now)
             return earlier == nil ? pacer.pauseEnd(of: origin, at: now) : nil
         }

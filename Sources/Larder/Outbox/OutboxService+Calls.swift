@@ -206,6 +206,7 @@ extension OutboxService {
                 try store.setCredential(credential, namespace: namespace, name: name)
             }
             handle(.credentialChanged(namespace: namespace, name: name))
+            credentialObserver?(name, namespace)
         }
     }
 

@@ -30,14 +30,22 @@ extension OutboxService {
         }
     }
 
-    /// Passes a stored credential to another part of the server, on `queue`; `nil` when there is none, or when the
-    /// outbox cannot be read.
+    /// Passes a stored credential to another part of the server, on `queue`.
     func credential(
-        _ name: String, in namespace: String, then: @escaping @Sendable (Credential?) -> Void
+        _ name: String, in namespace: String, then: @escaping @Sendable (CredentialLookup) -> Void
     ) {
         queue.async { [self] in
-            guard let store = try? storeIfExists() else { return then(nil) }
-            then((try? store.credential(namespace: namespace, name: name)) ?? nil)
+            do {
+                let credential = try storeIfExists()?.credential(namespace: namespace, name: name)
+                then(credential.map(CredentialLookup.found) ?? .missing)
+            } catch {
+                then(.unreadable(reason: "\(error)"))
+            }
         }
+    }
+
+    /// Calls `observer` on `queue` after each credential that is stored. Later look-ups have the new secret.
+    func observeCredentials(_ observer: @escaping @Sendable (_ name: String, _ namespace: String) -> Void) {
+        queue.async { [self] in credentialObserver = observer }
     }
 }

@@ -96,6 +96,7 @@ package final class OutboxService: @unchecked Sendable {
     var sealed: [String: Int] = [:]
     /// The decisions that the machine has begun, by the first change of each.
     var deciders: [Change.ID: Decider] = [:]
+    var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?
     let alarm: WallClockAlarm
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {

@@ -10,9 +10,9 @@ final class DocumentFetch: OriginReceiver {
         case document(SourceReading.Document)
         /// The origin confirmed the validators of the request.
         case unchanged(HTTPFields)
-        /// `pause`: the time for which the document cannot be had; `nil`: it may come at any time. `hostPause`: the
-        /// time for which the origin wants no request at all; `nil`: it states none.
-        case failed(reason: String, pause: Duration? = nil, hostPause: Duration? = nil)
+        /// `pause`: the time for which the document cannot be had; `nil`: it may come at any time. `hostWish`: `nil`:
+        /// no host wants a pause.
+        case failed(reason: String, pause: Duration? = nil, hostWish: HostWish? = nil)
     }
 
     private struct State {
@@ -75,8 +75,8 @@ final class DocumentFetch: OriginReceiver {
             if case .receiver(_ as Refused) = error.kind { return judge(state.head) }
             let cause = if case .tooLarge = error.kind { tooLong } else { DownloadError(error) }
             // Another caller of the namespace has learned of the pause.
-            let pause = cause.pause(at: tools.clock.now())
-            then(.failed(reason: cause.description, pause: pause, hostPause: pause))
+            let wish = cause.hostWish(at: tools.clock.now())
+            then(.failed(reason: cause.description, pause: wish?.time, hostWish: wish))
         }
     }
 
@@ -86,7 +86,8 @@ final class DocumentFetch: OriginReceiver {
         tools.notePause(head)
         let answer = AnswerWithoutBody(head, at: tools.clock.now())
         // The refusal concerns this document, and not the other resources of the host.
-        let pause = answer.meaning == .forbidden ? AnswerWithoutBody.refusalPause : answer.pause ?? answer.hostPause
-        then(.failed(reason: answer.reason, pause: pause, hostPause: answer.hostPause))
+        let pause =
+            answer.meaning == .forbidden ? AnswerWithoutBody.refusalPause : answer.pause ?? answer.hostWish?.time
+        then(.failed(reason: answer.reason, pause: pause, hostWish: answer.hostWish))
     }
 }

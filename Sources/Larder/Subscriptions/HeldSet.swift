@@ -15,7 +15,7 @@ final class HeldSet: @unchecked Sendable {
         case unknown
         /// For the refresh of a number (``RefreshMachine/refreshNumber``).
         case loading(refresh: UInt64)
-        case loaded(refresh: UInt64, Timestamp, Credential?)
+        case loaded(refresh: UInt64, Timestamp, Credential)
     }
 
     /// A request for a member.
@@ -42,7 +42,11 @@ final class HeldSet: @unchecked Sendable {
     var validators: (etag: String?, lastModified: String?)
     /// When the source first listed its items that claim to be from the future.
     var futureDates: FutureDates
-    var stage = Stage.none
+    var stage = Stage.none {
+        didSet { if case .none = stage { stagedBytes = StagedBytes() } }
+    }
+    /// Of the bodies for ``stage``.
+    private(set) var stagedBytes = StagedBytes()
     /// The members that have answered since the last switch, for the next one.
     var settled: [String: GenerationMember] = [:]
     /// When the origin confirmed or sent the copies.
@@ -149,7 +153,7 @@ final class HeldSet: @unchecked Sendable {
         if ownOrigins.contains(origin) {
             for header in definition.headers { fields.append(header.name, header.value) }
         }
-        if case .loaded(_, _, let credential?) = secrets {
+        if case .loaded(_, _, let credential) = secrets {
             for field in credential.fields(for: origin) { fields.append(field.name, field.value) }
         }
         return fields
@@ -190,7 +194,8 @@ final class HeldSet: @unchecked Sendable {
             },
             missingCount: missing.count,
             oldest: machine.wanted.compactMap { machine.members[$0]?.hasCopy == true ? confirmed[$0] : nil }.min(),
-            nextRefresh: machine.sourceDue, sourceProblem: machine.sourceProblem)
+            nextRefresh: max(machine.sourceDue, machine.lookDate ?? machine.sourceDue),
+            sourceProblem: machine.problem)
     }
 
     func items(after position: Int, limit: Int) -> [SubscriptionItem] {

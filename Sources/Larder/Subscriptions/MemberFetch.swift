@@ -14,8 +14,8 @@ final class MemberFetch: OriginReceiver {
         /// The member of the next generation, for an answer that is ``MemberAnswer/confirmed(least:)`` or
         /// ``MemberAnswer/staged(isChanged:least:)``; otherwise `nil`.
         var member: GenerationMember?
-        /// The time for which the origin wants no request from this host; `nil`: it states none.
-        var hostPause: Duration?
+        /// `nil`: no host wants a pause.
+        var hostWish: HostWish?
 
         /// The answer for the machine. The confirmed entry of a member without a copy, such as an entry of another
         /// subscription, is a new copy of this one.
@@ -28,6 +28,7 @@ final class MemberFetch: OriginReceiver {
     /// The parts that all fetches of one subscription share.
     struct Order: Sendable {
         let stage: GenerationStage
+        let stagedBytes: StagedBytes
         let tools: FetchTools
         let fields: HTTPFields
         /// The most bytes of a body.
@@ -41,6 +42,7 @@ final class MemberFetch: OriginReceiver {
     private struct State {
         var head: OriginHead?
         var reservation: Reservation?
+        var bytes: StagedBytes.Part?
         /// The error of the cache that broke the transfer off.
         var cacheError: DiskCacheError?
     }
@@ -102,14 +104,16 @@ final class MemberFetch: OriginReceiver {
             throw Refused()
         }
         let reservation = order.stage.reserveBody()
-        state.withLock { $0.reservation = reservation }
+        let bytes = StagedBytes.Part(of: order.stagedBytes, length: head.declaredLength)
+        state.withLock { ($0.reservation, $0.bytes) = (reservation, bytes) }
         guard let length = head.declaredLength else { return }
         try keeping { () throws(DiskCacheError) in try reservation.expect(length: length) }
     }
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         order.tools.metrics.receivedBytes.increment(by: bytes.count)
-        guard let reservation = state.withLock({ $0.reservation }) else { return }
+        guard case (let reservation?, let part) = state.withLock({ ($0.reservation, $0.bytes) }) else { return }
+        part?.add(bytes.count)
         try keeping { () throws(DiskCacheError) in try reservation.receive(bytes) }
     }
 
@@ -175,6 +179,7 @@ final class MemberFetch: OriginReceiver {
             switch stored {
             case .failure(let error): fail(error)
             case .success(let outcome):
+                state.withLock { $0.bytes }?.keep()
                 let digest = outcome.entry.digest
                 let answer = MemberAnswer.staged(
                     isChanged: held?.digest != digest, least: SourceReading.lifetime(head.fields, at: now))
@@ -195,7 +200,9 @@ final class MemberFetch: OriginReceiver {
 
     private func fail(_ error: DiskCacheError) {
         switch error {
-        case .noSpace: then(Result(answer: .noRoom))
+        case .noSpace:
+            let isAlone = state.withLock { $0.bytes }?.lacksRoomAlone(couldHold: order.stage.couldHold) ?? true
+            then(Result(answer: isAlone ? .noRoomAlone(reason: DownloadError(error).description) : .noRoom))
         case .entryTooLarge, .emptyBody: then(Result(answer: .refused(reason: DownloadError(error).description)))
         default: fail(DownloadError(error).description)
         }
@@ -205,8 +212,8 @@ final class MemberFetch: OriginReceiver {
         let cause = DownloadError(error)
         let words = cause.description
         // Another caller of the namespace has learned of the pause.
-        if let pause = cause.pause(at: order.tools.clock.now()) {
-            return then(Result(answer: .failed(reason: words, pause: pause), hostPause: pause))
+        if let wish = cause.hostWish(at: order.tools.clock.now()) {
+            return then(Result(answer: .failed(reason: words, pause: wish.time), hostWish: wish))
         }
         switch error.kind {
         case .addressRefused, .schemeRefused, .urlInvalid, .requestInvalid, .redirectInvalid, .tooLarge:
@@ -222,7 +229,8 @@ extension MemberFetch.Result {
         case .gone(let forever): self.init(answer: .gone(reason: refusal.reason, forever: forever))
         case .forbidden, .rejected: self.init(answer: .refused(reason: refusal.reason))
         case .failed:
-            self.init(answer: .failed(reason: refusal.reason, pause: refusal.pause), hostPause: refusal.hostPause)
+            let pause = refusal.pause ?? refusal.hostWish?.time
+            self.init(answer: .failed(reason: refusal.reason, pause: pause), hostWish: refusal.hostWish)
         }
     }
 }

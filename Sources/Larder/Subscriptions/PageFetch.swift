@@ -36,7 +36,8 @@ enum PageFetch {
         switch status.problem {
         case .document(.refused, _)?, .schemeRefused?, .noBrowser?:
             return MemberFetch.Result(answer: .refused(reason: reason))
-        case .cache(.noSpace)?: return MemberFetch.Result(answer: .noRoom)
+        // A capture has its own room, and not that of the stage.
+        case .cache(.noSpace)?: return MemberFetch.Result(answer: .noRoomAlone(reason: reason))
         default: return MemberFetch.Result(answer: .failed(reason: reason, pause: nil))
         }
     }

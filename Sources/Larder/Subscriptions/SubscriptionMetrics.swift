@@ -32,7 +32,7 @@ package final class SubscriptionMetrics: Sendable {
         }
     }
 
-    /// The subscriptions of which the source gave no list at its last refresh.
+    /// The subscriptions of which the source gave no list at its last refresh, or of which the credential is missing.
     package var failingSources: Int { items.withLock { $0.values.count(where: \.hasSourceProblem) } }
 
     /// The time since the origin confirmed the copy that was confirmed longest ago; zero without a copy.

@@ -34,7 +34,7 @@ extension SubscriptionService {
             }
             tools.credential(credential, namespace) { [self] found in
                 queue.async { [self] in
-                    guard found != nil else { return completion(.failure(.noCredential(credential))) }
+                    if let failure = failure(of: found, credential, namespace) { return completion(.failure(failure)) }
                     put(definition, namespace, condition, completion)
                 }
             }

@@ -7,15 +7,18 @@ import Subscriptions
 extension SubscriptionService {
     /// Call before a namespace is removed, and then ``unseal(_:_:)`` or ``discard(_:_:completion:)`` with the number
     /// that `completion` gets; `nil`: there is no such namespace. Until then no subscription of the namespace begins.
-    package func seal(_ namespace: String, completion: @escaping @Sendable (Int?) -> Void) {
+    /// After a failure the namespace must not be removed, because a later one could get its subscriptions.
+    package func seal(_ namespace: String, completion: @escaping Completion<Int?>) {
         queue.async { [self] in
-            let space = tools.namespace(namespace)?.id
-            if let space {
-                sealed[space, default: 0] += 1
-                forgetRemoved()
-                mark(namespace, endingWith: space)
+            guard let space = tools.namespace(namespace)?.id else { return completion(.success(nil)) }
+            forgetRemoved()
+            do throws(SubscriptionFailure) {
+                try mark(namespace, endingWith: space)
+            } catch {
+                return completion(.failure(error))
             }
-            completion(space)
+            sealed[space, default: 0] += 1
+            completion(.success(space))
         }
     }
 
@@ -25,7 +28,7 @@ extension SubscriptionService {
             release(space)
             // Another call may still remove the namespace.
             if sealed[space] == nil, records.values.contains(where: { $0.endingSpace == space }) {
-                mark(namespace, endingWith: nil)
+                unmark(namespace)
             }
         }
     }
@@ -36,6 +39,7 @@ extension SubscriptionService {
             defer { completion() }
             release(space)
             guard case .open(let store) = phase else { return }
+            forgetPauses(of: namespace)
             for record in records.values where record.namespace == namespace && record.endingSpace == space {
                 discard(record, store)
             }
@@ -47,19 +51,38 @@ extension SubscriptionService {
         sealed[space] = count > 0 ? count : nil
     }
 
-    private func mark(_ namespace: String, endingWith space: Int?) {
+    private func mark(_ namespace: String, endingWith space: Int?) throws(SubscriptionFailure) {
+        guard let store = try storeIfExists() else { return }
         do {
-            guard let store = try storeIfExists() else { return }
-            for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = space }
             try store.mark(namespace, endingWith: space)
         } catch {
             tools.logger.warning(
-                "the removal of a namespace cannot be noted in the state of its subscriptions",
+            throw SubscriptionFailure(error)
+        }
+        for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = space }
+        if space != nil { marksToForget.remove(namespace) }
+    }
+
+    /// The subscriptions go on. The marks in the store are removed later if this fails now, because a start after the
+    /// next version of the namespace would take them for those of a removal.
+    private func unmark(_ namespace: String) {
+        for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = nil }
+        do throws(SubscriptionFailure) {
+            try mark(namespace, endingWith: nil)
+            marksToForget.remove(namespace)
+        } catch {
+            guard marksToForget.insert(namespace).inserted else { return }
+                "the state of subscriptions cannot note that their namespace was not removed; the note is repeated",
                 metadata: ["namespace": "\(namespace)", "reason": "\(error)"])
         }
     }
 
     private func discard(_ record: SubscriptionRecord, _ store: SubscriptionStore) {
+    /// Tries again to remove marks in the store.
+    func forgetMarks() {
+        for namespace in marksToForget { unmark(namespace) }
+    }
+
         step(.discarded, record.id)
         (records[record.id], lives[record.id]) = (nil, nil)
         for waiter in endings.removeValue(forKey: record.id) ?? [] { waiter(.success(0)) }
@@ -92,7 +115,7 @@ extension SubscriptionService {
     func forgetUndoneRemovals(_ store: SubscriptionStore) {
         for record in records.values {
             guard let space = record.endingSpace, tools.namespace(record.namespace)?.id == space else { continue }
-            mark(record.namespace, endingWith: nil)
+            unmark(record.namespace)
         }
     }
 }

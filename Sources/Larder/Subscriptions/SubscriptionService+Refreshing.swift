@@ -13,12 +13,13 @@ extension SubscriptionService {
         if let date = set.machine.nextDate, date <= now, !set.machine.sourceIsDue(at: now) { handle(.time, set) }
         var next = readSource(of: set, space, at: now)
         if let date = fetchMembers(of: set, space, at: now) { next = min(next ?? date, date) }
+        if let date = lookForSecrets(of: set, at: now) { next = min(next ?? date, date) }
         if let date = set.machine.nextDate, date > now { next = min(next ?? date, date) }
         return next
     }
 
     func handle(_ event: RefreshMachine.Event, _ set: HeldSet) {
-        let hadProblem = set.machine.sourceProblem != nil
+        let hadProblem = set.machine.problem != nil
         let actions = set.machine.handle(event, at: tools.clock.now(), random: .random(in: 0...1))
         for action in actions {
             switch action {
@@ -27,7 +28,7 @@ extension SubscriptionService {
             }
         }
         set.cancelOldRequests()
-        if !hadProblem, set.machine.sourceProblem != nil { report(.subscriptionFailed, set) }
+        if !hadProblem, set.machine.problem != nil { report(.subscriptionFailed, set) }
         scheduleSave(set)
         scheduleAdvance()
     }
@@ -36,7 +37,9 @@ extension SubscriptionService {
 
     /// Begins the requests for which members are due and their hosts have a turn. Returns the next date of either.
     private func fetchMembers(of set: HeldSet, _ space: Namespace, at now: Timestamp) -> Timestamp? {
-        guard set.machine.nextTurn() != nil, hasSecrets(set, at: now) else { return nil }
+        guard let (_, date) = set.machine.nextTurn() else { return nil }
+        guard date <= now else { return date }
+        guard hasSecrets(set, at: now) else { return nil }
         guard case .open(let stage) = set.stage else {
             openStage(of: set, space.cache)
             return nil
@@ -45,7 +48,7 @@ extension SubscriptionService {
             guard date <= now else { return date }
             // The end of a request lets the next one begin.
             guard memberRequestCount < memberRequestLimit else { return nil }
-            if case .wait(let turn) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
+            if case .wait(let turn) = pacer.take(host, set.definition.pacing, by: set.id, in: set.namespace, at: now) {
                 set.machine.holdHost(host, until: turn)
             } else if let request = set.machine.beginMember(ofHost: host, at: now) {
                 fetch(request, set, stage, space)
@@ -77,7 +80,7 @@ extension SubscriptionService {
                 memberRequestCount -= 1
                 set.memberTransfers[number] = nil
                 requestEnded(to: item.host)
-                if let time = result.hostPause { pause(item.host, for: time) }
+                if let wish = result.hostWish { obey(wish, in: set.namespace) }
                 guard sets[set.id] === set else { return scheduleAdvance() }
                 // The answer to a request of an earlier round has its body in the stage of that round.
                 if set.machine.round?.ticket == request.ticket, let member = result.member {
@@ -88,7 +91,7 @@ extension SubscriptionService {
             }
         }
         let order = MemberFetch.Order(
-            stage: stage, tools: space.downloads.tools, fields: set.fields(for: item.url),
+            stage: stage, stagedBytes: set.stagedBytes, tools: space.downloads.tools, fields: set.fields(for: item.url),
             entryLimit: tools.entryLimit, ttl: ttl, tags: set.definition.tags, transfer: transfer)
         if set.isCapture {
             PageFetch.start(item, order, in: space.pages, then: then)

@@ -7,6 +7,7 @@ import Subscriptions
 extension SubscriptionService {
     /// Reports the present versions of the namespaces to all subscriptions.
     func settleSets() {
+        forgetMarks()
         forgetRemoved()
         for (id, record) in records { step(.turn(space: space(of: record)?.id), id) }
     }
@@ -90,7 +91,7 @@ extension SubscriptionService {
         let set = HeldSet(
             record, spaceID: found.spaceID, members: known, copies: keys, generation: found.generation.number, now: now)
         sets[record.id] = set
-        for (host, end) in pacer.pauses(at: now) { handle(.hostPaused(host: host, until: end), set) }
+        passPauses(to: set, at: now)
         metrics.note(set.report, of: set.id)
         scheduleAdvance()
     }

@@ -28,8 +28,8 @@ extension SubscriptionService {
         // The end of each parse comes back to here.
         guard waitingDocuments < Self.waitingDocumentLimit else { return nil }
         let host = url.authorityText
-        if case .wait(let date) = pacer.take(host, set.definition.pacing, by: set.id, at: now) {
-            guard let end = pacer.pauseEnd(of: host, at: now) else { return date }
+        if case .wait(let date) = pacer.take(host, set.definition.pacing, by: set.id, in: set.namespace, at: now) {
+            guard let end = pacer.pauseEnd(of: host, in: set.namespace, at: now) else { return date }
             if isBeginning {
                 handle(.sourcePaused(until: end), set)
                 return nil
@@ -68,7 +68,7 @@ extension SubscriptionService {
                 guard let self else { return }
                 requestEnded(to: host)
                 guard sets[set.id] === set else { return scheduleAdvance() }
-                didRead(result, host, set)
+                didRead(result, set)
             }
         }
         transfer.begin(request, with: space.downloads.tools.origin, receiver: fetch)
@@ -84,7 +84,7 @@ extension SubscriptionService {
         return nil
     }
 
-    private func didRead(_ result: DocumentFetch.Result, _ host: String, _ set: HeldSet) {
+    private func didRead(_ result: DocumentFetch.Result, _ set: HeldSet) {
         set.documentTransfer = nil
         guard let reading = set.reading else { return }
         let now = tools.clock.now()
@@ -92,9 +92,9 @@ extension SubscriptionService {
         case .unchanged(let fields):
             (set.reading, set.isReadingDocument) = (nil, false)
             handle(.sourceAnswered(.unchanged(least: SourceReading.lifetime(fields, at: now))), set)
-        case .failed(let reason, let wish, let hostPause):
-            if let hostPause { pause(host, for: hostPause) }
-            fail(reason, reading, pause: wish, set)
+        case .failed(let reason, let pause, let wish):
+            if let wish { obey(wish, in: set.namespace) }
+            fail(reason, reading, pause: pause, set)
         case .document(let document): parse(document, for: reading, of: set, at: now)
         }
     }
@@ -119,7 +119,7 @@ extension SubscriptionService {
         }
     }
 
-    private func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
+    func fail(_ reason: String, _ reading: SourceReading, pause: Duration? = nil, _ set: HeldSet) {
         var reading = reading
         reading.fail(reason, pause: pause)
         let answer = reading.answer(at: tools.clock.now())
@@ -131,7 +131,7 @@ extension SubscriptionService {
     private func endReading(_ reading: SourceReading, _ answer: SourceAnswer, _ set: HeldSet) {
         (set.reading, set.isReadingDocument) = (nil, false)
         handle(.sourceAnswered(limited(answer, set)), set)
-        guard set.machine.sourceProblem == nil else { return }
+        guard set.machine.problem == nil else { return }
         set.futureDates = reading.futureDates
         if let validators = reading.validators { set.validators = validators }
     }
@@ -146,31 +146,5 @@ extension SubscriptionService {
             "the subscriptions of the namespace hold at most \(resourceLimit) resources, and would hold \(count); "
             + "remove some, or set latest"
         return .failed(reason: reason, pause: nil)
-    }
-
-    // MARK: - Secrets
-
-    /// The time after which a long refresh reads its secrets again.
-    private static let secretsTime: Duration = .seconds(60)
-
-    /// Whether the set has the secrets for the running refresh or the next one. Otherwise they are being read, and the
-    /// set goes on when they are there, because a request without them could be refused for a day.
-    func hasSecrets(_ set: HeldSet, at now: Timestamp) -> Bool {
-        guard let name = set.definition.credential else { return true }
-        let refresh = set.machine.refreshNumber
-        switch set.secrets {
-        case .loaded(refresh: refresh, let date, _) where date <= now && now - date < Self.secretsTime: return true
-        case .loading(refresh: refresh): return false
-        case .unknown, .loading, .loaded: break
-        }
-        set.secrets = .loading(refresh: refresh)
-        tools.credential(name, set.namespace) { [weak self] credential in
-            self?.queue.async { [weak self] in
-                guard let self, case .loading(refresh: refresh) = set.secrets else { return }
-                set.secrets = .loaded(refresh: refresh, tools.clock.now(), credential)
-                scheduleAdvance()
-            }
-        }
-        return false
     }
 }

@@ -40,9 +40,10 @@ package final class SubscriptionService: @unchecked Sendable {
         let namespaces: @Sendable () -> [Namespace]
         /// Returns a running namespace; `nil`: there is no such namespace.
         let namespace: @Sendable (String) -> Namespace?
-        /// Passes a stored credential of a namespace, or `nil`, on any thread.
+        /// Looks a stored credential of a namespace up, on any thread.
         let credential:
-            @Sendable (_ name: String, _ namespace: String, _ then: @escaping @Sendable (Credential?) -> Void) -> Void
+            @Sendable (_ name: String, _ namespace: String, _ then: @escaping @Sendable (CredentialLookup) -> Void)
+                -> Void
     }
 
     enum Phase {
@@ -82,6 +83,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var releasing: Set<HolderName> = []
     /// The numbers of the removals that run, by the numbers of their namespaces.
     var sealed: [Int: Int] = [:]
+    /// The namespaces of which the subscriptions have marks of a removal in the store that did not happen.
+    var marksToForget: Set<String> = []
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()
@@ -95,7 +98,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var lastTransfer: UInt64 = 0
     /// The documents and lists that wait for ``parsing`` or are parsed.
     var waitingDocuments = 0
-    private var savedPauses: [String: Timestamp] = [:]
+    /// The pauses in the store.
+    var savedPauses: [HostPacer.PausedHost: Timestamp] = [:]
     private var isAdvanceScheduled = false
     private let alarm: WallClockAlarm
 
@@ -173,7 +177,7 @@ package final class SubscriptionService: @unchecked Sendable {
             if let pauses = try store.pauses() {
                 pacer = HostPacer(pauses: pauses.ends, savedAt: pauses.saved, at: now)
             }
-            savedPauses = pacer.pauses(at: now)
+            savedPauses = pacer.allPauses(at: now)
             for record in try store.all() {
                 records[record.id] = record
                 lives[record.id] = RecordLife(isEnding: record.ending != nil)
@@ -222,21 +226,6 @@ package final class SubscriptionService: @unchecked Sendable {
             set.isSaveScheduled = false
             guard let self, sets[set.id] === set, case .open(let store) = phase else { return }
             save(set, store)
-        }
-    }
-
-    /// Tells all sets about the pause of a host. It must hold after a restart, too, so it is stored at once.
-    func pause(_ host: String, for time: Duration) {
-        let now = tools.clock.now()
-        pacer.pause(host, for: time, at: now)
-        for set in sets.values { handle(.hostPaused(host: host, until: now + time), set) }
-        let pauses = pacer.pauses(at: now)
-        guard case .open(let store) = phase, pauses != savedPauses else { return }
-        do {
-            try store.savePauses(pauses, now: now)
-            savedPauses = pauses
-        } catch {
-            tools.logger.warning("the pause of a host cannot be stored", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -65,8 +65,17 @@ extension Problem {
         case .ending, .removing: self.init(503, failure.description)
         case .stopping: self = .stopping
         case .state(.noSpace): self.init(507, failure.description)
-        case .state(.other): self.init(500, failure.description)
+        case .state(.other), .unreadableCredential: self.init(500, failure.description)
         case .cache(let error): self.init(error)
         }
+    }
+
+    /// The problem of a call with a failure in one of its parts.
+    ///
+    /// - Parameter words: the outcome of the parts before.
+    init(_ failure: SubscriptionFailure, after words: String) {
+        self.init(failure)
+        let reason = if case .state(.noSpace) = failure { "the disk is full; free some space" } else { "\(failure)" }
+        detail = "\(words): \(reason)"
     }
 }

@@ -139,7 +139,14 @@ struct NamespaceRoutes: Sendable {
         let name = try Self.name(head)
         let (authority, condition) = (head.visitor.authority, condition(head))
         try withoutChanges(of: name, for: .removal, head, call) { [namespaces, subscriptions] discards, end in
-            subscriptions.seal(name) { space in
+            subscriptions.seal(name) { sealed in
+                let space: Int?
+                switch sealed {
+                case .success(let found): space = found
+                case .failure(let failure):
+                    end()
+                    return call.respond(Problem(failure, after: "the namespace was not removed"))
+                }
                 namespaces.remove(name, by: authority, condition: condition) { result in
                     guard case .success(let entries) = result else {
                         end()

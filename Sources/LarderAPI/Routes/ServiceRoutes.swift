@@ -198,7 +198,7 @@ struct ServiceRoutes: Sendable {
             metrics.oldestAge(at: service.clock.now()).inSeconds)
         text.gauge(
             "larder_subscription_failing_sources",
-            "Subscriptions of which the source gave no list at its last refresh.",
+            "Subscriptions of which the source gave no list at its last refresh, or without their credential.",
             metrics.failingSources)
         text.family(
             "larder_subscription_refreshes_total", "counter", "Ended refreshes of subscriptions, by outcome.",

@@ -3,8 +3,11 @@ import Primitives
 /// Decides when requests to hosts may begin: a pure value, which all subscriptions of the server share. Downloads keep
 /// only pauses in a pacer of their own.
 ///
+/// Gaps and the requests at a time concern a host. A pause concerns a host and one namespace, because a namespace must
+/// not be able to stop the requests of another.
+///
 /// ```swift
-/// switch pacer.take("news.example", PacingLimits(), by: subscription, at: now) {
+/// switch pacer.take("news.example", PacingLimits(), by: subscription, in: "default", at: now) {
 /// case .go: send()                    // and then pacer.ended("news.example")
 /// case .wait(until: let date): wake(at: date)
 /// }
@@ -70,7 +73,6 @@ package struct HostPacer: Sendable {
         /// The longest gap of a caller.
         var longestGap: Duration = .zero
         var waiters: [Int64: Waiter] = [:]
-        var pauseEnd: Timestamp?
 
         var hasBlocked: Bool { waiters.values.contains(where: \.isBlocked) }
     }
@@ -82,7 +84,20 @@ package struct HostPacer: Sendable {
         case wait(until: Timestamp?)
     }
 
+    /// A host that wants no requests of a namespace.
+    package struct PausedHost: Hashable, Sendable {
+        package var namespace: String
+        package var host: String
+
+        package init(_ host: String, in namespace: String) {
+            self.namespace = namespace
+            self.host = host
+        }
+    }
+
     private var hosts: [String: Host] = [:]
+    /// The ends of the pauses, by namespaces and hosts.
+    var pauses: [String: [String: Timestamp]] = [:]
     /// The hosts with blocked callers.
     private var contested: Set<String> = []
     /// The hosts of which blocked callers may go on, since the last ``endTurn(at:)``.
@@ -94,10 +109,12 @@ package struct HostPacer: Sendable {
 
     package init() {}
 
-    /// A pacer after a restart. `pauses`: from ``pauses(at:)`` at `date`. Each one lasts at most for the rest that it
-    /// had then, even if the clock has gone back since.
-    package init(pauses: [String: Timestamp], savedAt date: Timestamp, at now: Timestamp) {
-        for (host, end) in pauses where end > date { pause(host, for: end - date, at: date) }
+    /// A pacer after a restart. `pauses`: from ``allPauses(at:)`` at `date`. Each one lasts at most for the rest that
+    /// it had then, even if the clock has gone back since.
+    package init(pauses: [PausedHost: Timestamp], savedAt date: Timestamp, at now: Timestamp) {
+        for (paused, end) in pauses where end > date {
+            pause(paused.host, in: paused.namespace, for: end - date, at: date)
+        }
         observe(now)
     }
 
@@ -108,24 +125,25 @@ package struct HostPacer: Sendable {
         restart = now
     }
 
-    /// The number of hosts with a running request, a gap or a pause.
+    /// The number of hosts with a running request or a gap.
     package var count: Int { hosts.count }
 
-    /// - Parameter caller: the number of the subscription.
+    /// - Parameters:
+    ///   - caller: the number of the subscription.
+    ///   - namespace: of the subscription; the same one in all calls of a caller.
     package mutating func take(
-        _ host: String, _ limits: PacingLimits, by caller: Int64 = 0, at now: Timestamp
+        _ host: String, _ limits: PacingLimits, by caller: Int64 = 0, in namespace: String = "", at now: Timestamp
     ) -> Turn {
-        observe(now)
+        if let end = pauseEnd(of: host, in: namespace, at: now) {
+            if hosts[host]?.waiters[caller]?.competes(at: now) == true { changed.insert(host) }
+            hosts[host]?.waiters[caller]?.call = .absent
+            return .wait(until: end)
+        }
         var state = hosts[host] ?? Host(lastStart: restart)
         defer { hosts[host] = state }
         let before = state.waiters[caller]
         // The callers behind this one may go on if it leaves its place.
         let hadPlace = before?.competes(at: now) == true
-        if let end = state.pauseEnd, end > now {
-            state.waiters[caller]?.call = .absent
-            if hadPlace { changed.insert(host) }
-            return .wait(until: end)
-        }
         state.longestGap = max(state.longestGap, limits.gap)
         let gapEnd = state.lastStart.map { $0 + limits.gap } ?? now
         var waiter = Waiter(
@@ -151,7 +169,6 @@ package struct HostPacer: Sendable {
         state.waiters[caller] = nil
         state.running += 1
         (state.lastStart, state.lastGap) = (now, limits.gap)
-        state.pauseEnd = nil
         if state.hasBlocked { changed.insert(host) }
         return .go
     }
@@ -213,34 +230,15 @@ package struct HostPacer: Sendable {
         }
     }
 
-    /// The origin wants no request for some time, as with 429 or `Retry-After` (RFC 9110 §10.2.3); at most a day.
-    package mutating func pause(_ host: String, for time: Duration, at now: Timestamp) {
-        observe(now)
-        let end = now + min(max(time, .zero), Self.longestPause)
-        guard end > max(now, hosts[host]?.pauseEnd ?? now) else { return }
-        hosts[host, default: Host(lastStart: restart)].pauseEnd = end
-    }
-
-    /// The end of a host's pause; `nil` without one.
-    package mutating func pauseEnd(of host: String, at now: Timestamp) -> Timestamp? {
-        observe(now)
-        return hosts[host]?.pauseEnd.flatMap { $0 > now ? $0 : nil }
-    }
-
-    /// The pauses, which must survive a restart.
-    package mutating func pauses(at now: Timestamp) -> [String: Timestamp] {
-        observe(now)
-        return hosts.compactMapValues { $0.pauseEnd }.filter { $0.value > now }
-    }
-
     /// Forgets hosts that need no pacing any more, so that the table does not grow for ever.
     package mutating func forget(at now: Timestamp) {
         observe(now)
         hosts = hosts.filter { host in
             let state = host.value
             if state.running > 0 || state.hasBlocked { return true }
-            return state.pauseEnd ?? now > now || state.lastStart.map { $0 + state.longestGap > now } ?? false
+            return state.lastStart.map { $0 + state.longestGap > now } ?? false
         }
+        for namespace in pauses.keys { forgetEndedPauses(of: namespace, at: now) }
     }
 
     /// Moves all dates with the clock when it has gone back, so that no gap and no pause becomes longer. Every other
@@ -259,10 +257,8 @@ package struct HostPacer: Sendable {
             var host = host
             host.lastStart = host.lastStart.map { $0 + step }
             host.waiters = host.waiters.mapValues { $0.moved(by: step) }
-            host.pauseEnd = host.pauseEnd.map { $0 + step }
             return host
         }
+        pauses = pauses.mapValues { $0.mapValues { $0 + step } }
     }
-
-    package static let longestPause: Duration = .seconds(86_400)
 }

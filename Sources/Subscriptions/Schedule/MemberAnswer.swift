@@ -10,6 +10,9 @@ package enum MemberAnswer: Sendable {
     case refused(reason: String)
     /// A failure that may pass, such as a 503 or a reset connection. `pause`: as the origin asks.
     case failed(reason: String, pause: Duration?)
-    /// The cache has no room for both generations.
+    /// The cache has no room for both generations, because the bodies of the round so far take it.
     case noRoom
+    /// The cache has no room for the body alone, as for an endless stream. The member keeps its copy, and the other
+    /// members go on.
+    case noRoomAlone(reason: String)
 }

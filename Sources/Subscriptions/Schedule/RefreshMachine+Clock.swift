@@ -12,6 +12,7 @@ extension RefreshMachine {
         sourceDue = sourceDue + step
         sourceEarliest = sourceEarliest.map { $0 + step }
         sourceProblem = sourceProblem?.moved(by: step)
+        accessLoss = accessLoss.map { .init(problem: $0.problem.moved(by: step), lookDate: $0.lookDate + step) }
         regularDue = regularDue.map { $0 + step }
         membersDue = membersDue.map { $0 + step }
         noRoomSince = noRoomSince.map { $0 + step }

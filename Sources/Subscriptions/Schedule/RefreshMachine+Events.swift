@@ -36,6 +36,8 @@ extension RefreshMachine {
             }
         case .hostPaused(let host, let date): hostPaused(host, until: date, now)
         case .sourcePaused(let date): sourcePaused(until: date, now)
+        case .accessLost(let reason, let date): accessLost(reason, date, now)
+        case .accessRegained: accessRegained(now)
         case .refreshRequested: requestRefresh(now)
         case .time: postpone(now)
         }
@@ -56,6 +58,8 @@ extension RefreshMachine {
             sourceProblem = nil
             (pause, isChanged) = (rules.interval.wish(least, isFailure: false), false)
         case .failed(let reason, let wish):
+            // The source stays due, and is asked as soon as there is the secret.
+            guard accessLoss == nil else { return }
             note(reason, now)
             pause = min(wish ?? .zero, HostPacer.longestPause)
         }
@@ -112,6 +116,12 @@ extension RefreshMachine {
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
+        for key in round?.roomless ?? [] {
+            guard var member = members[key] else { continue }
+            member.earliest = nil
+            member.due = min(member.due, now + rules.interval.shortest)
+            set(member)
+        }
         endRound(now, isSwitched: false)
         return [.dropStage]
     }
@@ -142,6 +152,13 @@ extension RefreshMachine {
         case .refused(let reason):
             member.problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             least = HostPacer.longestPause
+        case .noRoomAlone(let reason):
+            let problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
+            member.problem = problem
+            round?.roomless.insert(key)
+            // Each attempt may receive a large part of the body, so the attempts become fewer: the next one is after
+            // as much time again as the problem has lasted.
+            least = min(now - problem.since, HostPacer.longestPause)
         case .failed(let reason, let pause):
             member.problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             member.failures += 1
@@ -155,7 +172,10 @@ extension RefreshMachine {
             return
         case .noRoom: return
         }
-        if isChanged != nil { member.failures = 0 }
+        if isChanged != nil {
+            member.failures = 0
+            round?.hasSuccess = true
+        }
         least = rules.interval.wish(least, isFailure: isChanged == nil)
         let interval = rules.interval.next(after: member.interval, isChanged: isChanged, least: least)
         if isChanged != nil { member.interval = interval }
@@ -170,11 +190,7 @@ extension RefreshMachine {
         if roundIsDue(now) { beginRound(now) }
         guard !isSwitching, round != nil else { return [] }
         noteSlowRequests(now)
-        if tally.pending == 0 {
-            if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
-            endRound(now, isSwitched: true)
-            return []
-        }
+        if tally.pending == 0 { return finishRound(now) }
         if tally.fine > 0 {
             round?.delayStart = nil
             let isJoining = (!leaving.isEmpty || tally.joining > 0) && tally.newcomers == 0
@@ -182,7 +198,14 @@ extension RefreshMachine {
         }
         let start = round?.delayStart ?? now
         round?.delayStart = start
-        return start + rules.maxDelay <= now ? publish(ends: true) : []
+        return start + rules.maxDelay <= now ? finishRound(now) : []
+    }
+
+    private mutating func finishRound(_ now: Timestamp) -> [Action] {
+        if let round, !round.roomless.isEmpty, !round.hasSuccess { return lackRoom(now) }
+        if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
+        endRound(now, isSwitched: true)
+        return []
     }
 
     private mutating func publish(ends: Bool) -> [Action] {
@@ -236,7 +259,7 @@ extension RefreshMachine {
         member.due = max(now, pauseEnd(of: host) ?? now)
         guard !endsRound else { return repeatsLosses = true }
         (member.step, member.isStaged) = (.waiting, false)
-        member.isHeldUp = troubles[host]?.holdsUp(member.due, at: now) ?? false
+        member.isHeldUp = isHeldUp(member, at: now)
         member.due = permitted(member.due)
         round?.isRepetition = true
     }

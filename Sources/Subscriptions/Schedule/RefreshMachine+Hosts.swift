@@ -46,7 +46,7 @@ extension RefreshMachine {
         (trouble.failures, trouble.isSlow) = (0, false)
         if let end = trouble.pauseEnd, end <= now { trouble.pauseEnd = nil }
         troubles[host] = trouble.pauseEnd == nil ? nil : trouble
-        guard trouble.pauseEnd == nil else { return }
+        guard trouble.pauseEnd == nil, accessLoss == nil else { return }
         for var member in Array(members.values) where member.isHeldUp && member.item.host == host {
             member.isHeldUp = false
             set(member)

@@ -26,7 +26,7 @@ extension RefreshMachine {
         /// The origin wants no request before this time, by its `Retry-After` or max-age; `nil` without such a wish.
         /// Only a refresh that a caller requests disregards the time.
         package var earliest: Timestamp?
-        /// Whether the member waits because its host wants a pause or does not answer.
+        /// Whether the member waits because its host wants a pause or does not answer, or because there is no secret.
         var isHeldUp = false
         /// The beginning of the running request; otherwise `nil`.
         var asked: Timestamp?

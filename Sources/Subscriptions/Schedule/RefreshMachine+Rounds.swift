@@ -13,7 +13,9 @@ extension RefreshMachine {
     }
 
     func roundIsDue(_ now: Timestamp) -> Bool {
-        guard round == nil, !isSwitching, !isAskingSource, sourceDue > now, let roundDate else { return false }
+        guard round == nil, !isSwitching, !isAskingSource, accessLoss == nil, sourceDue > now, let roundDate else {
+            return false
+        }
         return roundDate <= now && (isUrgent || scheduled(now) <= now)
     }
 
@@ -69,7 +71,8 @@ extension RefreshMachine {
                 due = now + RefreshInterval.phase(of: member.item.url, in: interval)
             }
             if !isUrgent, let earliest = member.earliest { due = max(due, earliest) }
-            let isHeldUp = troubles[member.item.host]?.holdsUp(due, at: now) ?? false
+            member.due = due
+            let isHeldUp = self.isHeldUp(member, at: now)
             if let end = pauseEnd(of: member.item.host) { due = max(due, end) }
             due = permitted(due)
             member.due = due
@@ -112,6 +115,7 @@ extension RefreshMachine {
     }
 
     mutating func requestRefresh(_ now: Timestamp) {
+        accessLoss?.lookDate = now
         guard round != nil else {
             if !isAskingSource { sourceDue = now }
             isUrgent = true

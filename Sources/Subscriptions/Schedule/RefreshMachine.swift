@@ -21,6 +21,7 @@ import Primitives
 /// - While a switch runs, the machine starts no other one.
 /// - A failure never removes the copy of a member, except a lasting one such as a 404.
 /// - Members that a switch has lost are asked for again at once if the loss may pass, but only one time in a row.
+/// - Without the secret of its requests the machine permits no request, and begins no round.
 /// - An answer settles a member only in the round of its request, and only before the switch that ends this round has
 ///   begun, because the body of a late answer is not part of the switch.
 package struct RefreshMachine: Sendable {
@@ -68,6 +69,12 @@ package struct RefreshMachine: Sendable {
         /// source is then due at that time, and a round of the members does not wait for it. At most
         /// ``HostPacer/longestPause`` counts.
         case sourcePaused(until: Timestamp)
+        /// The shell lacks the secret of the requests, and looks for it again at `lookDate`. Until
+        /// ``accessRegained`` no request begins. A running round ends after `maxDelay`, with the old copies of the
+        /// members that it has not asked for.
+        case accessLost(reason: String, lookDate: Timestamp)
+        /// The shell has the secret, or may find it now.
+        case accessRegained
         case refreshRequested
         /// The time has come that ``RefreshMachine/nextDate`` named.
         case time
@@ -94,6 +101,10 @@ package struct RefreshMachine: Sendable {
         var hasEffect = false
         /// Whether a body found no room during a switch, so that the round ends after it.
         var lacksRoom = false
+        /// The members for which alone the cache has no room, by their keys.
+        var roomless: Set<String> = []
+        /// Whether a member was confirmed, or has a new body.
+        var hasSuccess = false
         /// Whether a caller requested the round.
         var isUrgent = false
         /// Whether the round asks again for members that a switch has lost. Its further losses wait.
@@ -124,6 +135,8 @@ package struct RefreshMachine: Sendable {
     /// The source wants no request before this time, by its `Retry-After` or max-age; `nil` without such a wish.
     package internal(set) var sourceEarliest: Timestamp?
     package internal(set) var sourceProblem: MemberProblem?
+    /// `nil`: the shell has the secret of the requests, or they need none.
+    var accessLoss: AccessLoss?
     /// The members of the generation that the source has dropped, until a switch removes them. A member that the source
     /// lists again before that keeps its copy.
     var leaving: [String: Member] = [:]
@@ -185,7 +198,8 @@ package struct RefreshMachine: Sendable {
 
     /// Whether to ask the source for its list now. Then call ``beginSource()`` first.
     package func sourceIsDue(at now: Timestamp) -> Bool {
-        !isAskingSource && round == nil && !isSwitching && sourceDue <= now && (isUrgent || scheduled(now) <= now)
+        !isAskingSource && round == nil && !isSwitching && accessLoss == nil && sourceDue <= now
+            && (isUrgent || scheduled(now) <= now)
     }
 
     /// Notes that the shell asks the source, until ``Event/sourceAnswered(_:)``.
@@ -198,7 +212,7 @@ package struct RefreshMachine: Sendable {
     /// The host that is first to have a member that is due and no hold, and the date from which on; `nil` while answers
     /// alone can change this.
     package mutating func nextTurn() -> (host: String, date: Timestamp)? {
-        if openTicket == nil { return nil }
+        if openTicket == nil || accessLoss != nil { return nil }
         return queue.firstHost { [members] in Self.isCurrent($0, members) }
     }
 
@@ -237,11 +251,12 @@ package struct RefreshMachine: Sendable {
         members[element.key].map { $0.step == .waiting && $0.due == element.due } ?? false
     }
 
-    /// The next time at which the source is due or ``Event/time`` has an effect; `nil` while answers alone can change
-    /// the state. For the members see ``nextTurn()``.
+    /// The next time at which the source is due or ``Event/time`` has an effect; `nil` while answers and the secret of
+    /// the requests alone can change the state. For the members see ``nextTurn()``, and for the secret ``lookDate``.
     package var nextDate: Timestamp? {
         if isSwitching || isAskingSource { return nil }
         if let round { return round.delayStart.map { $0 + rules.maxDelay } ?? slowDate }
+        if accessLoss != nil { return nil }
         return roundDate.map { min($0, sourceDue) } ?? sourceDue
     }
 }

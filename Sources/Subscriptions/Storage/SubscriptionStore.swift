@@ -10,7 +10,7 @@ import StateDatabase
 /// |---|---|
 /// | `subscriptions` | a definition, and the state of its source |
 /// | `members` | a wanted resource, and the state of its refreshes |
-/// | `pauses` | a host that wants no request before a date |
+/// | `hostPauses` | a host that wants no request of a namespace before a date |
 ///
 /// The cache decides which copies readers have. `members.hasCopy` lets a start find copies that a lost index left
 /// without a holder.
@@ -64,9 +64,22 @@ package final class SubscriptionStore: Sendable {
             "ALTER TABLE members ADD COLUMN requestURL TEXT",
             // NULL: no removal of the namespace has begun.
             "ALTER TABLE subscriptions ADD COLUMN endingSpace INTEGER",
+            // An older program knew no namespaces of pauses, so each pause goes on for all namespaces.
+            """
+            CREATE TABLE hostPauses (
+              namespace TEXT NOT NULL,
+              host TEXT NOT NULL,
+              until INTEGER NOT NULL,
+              saved INTEGER NOT NULL,
+              PRIMARY KEY (namespace, host)
+            ) WITHOUT ROWID;
+            INSERT INTO hostPauses
+              SELECT namespace, host, until, pauses.saved FROM pauses, (SELECT DISTINCT namespace FROM subscriptions);
+            DROP TABLE pauses;
+            """,
         ])
 
-    private let database: StateDatabase
+    let database: StateDatabase
 
     /// Opens the database, or creates it. An existing one is checked completely, which reads all of it.
     ///
@@ -118,7 +131,8 @@ package final class SubscriptionStore: Sendable {
     }
 
     /// Keeps a new subscription, or a new definition of an old one, and returns its id. Its source and its members are
-    /// due at `now`. The members of an old definition stay.
+    /// due at `now`. The members of an old definition stay. A row that a removed namespace has left belongs to the
+    /// present one from now on.
     package func put(_ definition: Subscription, in namespace: String, now: Timestamp) throws(StateError) -> Int64 {
         try write { db in
             try db.execute(
@@ -126,7 +140,7 @@ package final class SubscriptionStore: Sendable {
                     INSERT INTO subscriptions (namespace, name, definition, saved, due, isUrgent, isRedefined)
                     VALUES (?1, ?2, ?3, ?4, ?4, 1, 1)
                     ON CONFLICT (namespace, name) DO UPDATE SET
-                    definition = ?3, saved = ?4, due = ?4, isUrgent = 1, isRedefined = 1,
+                    definition = ?3, saved = ?4, due = ?4, isUrgent = 1, isRedefined = 1, endingSpace = NULL,
                     etag = NULL, lastModified = NULL, earliest = NULL, interval = NULL, regularDue = NULL
                     """,
                 arguments: [namespace, definition.name, definition.json.text, now.milliseconds])
@@ -204,10 +218,12 @@ package final class SubscriptionStore: Sendable {
     }
 
     /// The dates before which hosts want no request, and when they were saved; `nil` without a pause.
-    package func pauses() throws(StateError) -> (ends: [String: Timestamp], saved: Timestamp)? {
+    package func pauses() throws(StateError) -> (ends: [HostPacer.PausedHost: Timestamp], saved: Timestamp)? {
         try read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT * FROM pauses")
-            let ends = rows.map { ($0["host"] as String, Timestamp(milliseconds: $0["until"])) }
+            let rows = try Row.fetchAll(db, sql: "SELECT * FROM hostPauses")
+            let ends = rows.map { row in
+                (HostPacer.PausedHost(row["host"], in: row["namespace"]), Timestamp(milliseconds: row["until"]))
+            }
             return rows.first.map {
                 (Dictionary(uniqueKeysWithValues: ends), Timestamp(milliseconds: $0["saved"]))
             }
@@ -215,12 +231,13 @@ package final class SubscriptionStore: Sendable {
     }
 
     /// Replaces all pauses. `now`: the date to which a later start compares its clock.
-    package func savePauses(_ pauses: [String: Timestamp], now: Timestamp) throws(StateError) {
+    package func savePauses(_ pauses: [HostPacer.PausedHost: Timestamp], now: Timestamp) throws(StateError) {
         try write { db in
-            try db.execute(sql: "DELETE FROM pauses")
-            let insertion = try db.cachedStatement(sql: "INSERT INTO pauses VALUES (?, ?, ?)")
-            for (host, end) in pauses {
-                try insertion.execute(arguments: [host, end.milliseconds, now.milliseconds])
+            try db.execute(sql: "DELETE FROM hostPauses")
+            let insertion = try db.cachedStatement(sql: "INSERT INTO hostPauses VALUES (?, ?, ?, ?)")
+            for (paused, end) in pauses {
+                try insertion.execute(
+                    arguments: [paused.namespace, paused.host, end.milliseconds, now.milliseconds])
             }
         }
     }

@@ -119,7 +119,7 @@ struct SyncClockTests {
             // The pause is stored before the next request of its host could begin.
             let service = server.service.subscriptions
             try await server.waitForReport("set") { _ in
-                service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty }
+                service.queue.sync { !service.pacer.allPauses(at: clock.now()).isEmpty }
             }
         }
         let count = web.origin.requestCount

@@ -97,6 +97,53 @@ struct SubscriptionRoomTests {
     }
 
     @Test(
+        "A body that finds no room alone, such as an endless stream, harms only its member, with or without a copy",
+        arguments: [(false, true), (false, false), (true, true), (true, false)])
+    func endless(hasCopy: Bool, isAnnounced: Bool) async throws {
+        final class State: Sendable {
+            let isEndless = Locked(false)
+        }
+        let state = State()
+        state.isEndless.withLock { $0 = !hasCopy }
+        let origin = try ScriptedOrigin { request, connection in
+            guard request.target == "/b", state.isEndless.withLock(\.self) else {
+                return try connection.respond(body: body(request.target, request.index))
+            }
+            let piece = [UInt8](repeating: 1, count: 1 << 16)
+            if isAnnounced {
+                try connection.sendHead(fields: [.contentLength: "3000000"])
+                while true { try connection.send(piece) }
+            } else {
+                try connection.startChunks()
+                while true { try connection.sendChunk(piece) }
+            }
+        }
+        defer { origin.stop() }
+        try await TestServer.with(configure: { ($0.diskLimit, $0.diskReserve) = (2 << 20, .bytes(0)) }) {
+            (server) async throws in
+            let urls = ["/a", "/b", "/c", "/d"].map { JSON.string(origin.url($0)) }
+            try await server.subscribe("set", ["source": ["urls": .array(urls)], "ttl": "1m", "maxDelay": 0])
+            let first = try await server.waitForReport("set") { $0["refreshing"] == false }
+            #expect(first["generation"] == 1 && first["held"] == (hasCopy ? 4 : 3), "\(first.text)")
+            let old = try await server.content(of: origin.url("/b"))
+            state.isEndless.withLock { $0 = true }
+            try await server.beginRefresh("set")
+            let report = try await server.waitForReport("set") { report in
+                report["refreshing"] == false && origin.requestCount(of: "/d") == 2
+            }
+            #expect(report["generation"] == 2, "\(report.text)")
+            #expect(report["state"] == (hasCopy ? "complete" : "incomplete"))
+            #expect(try await server.content(of: origin.url("/b")) == old)
+            for path in ["/a", "/c", "/d"] {
+                let last = try #require(origin.requests.last { $0.target == path }?.index)
+                #expect(try await server.content(of: origin.url(path)) == body(path, last))
+            }
+            let problem = try await server.get("/subscriptions/set/items").json["items"]?.arrayValue?[1]["problem"]
+            #expect(problem?["reason"]?.stringValue?.hasPrefix("no room") == true, "\(String(describing: problem))")
+        }
+    }
+
+    @Test(
         "On a disk that another program fills, the old set stays whole, and a refresh with new space switches",
         .enabled(if: getuid() == 0, "only root can mount a file system"))
     func fullDisk() async throws {

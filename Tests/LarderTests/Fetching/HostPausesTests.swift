@@ -2,6 +2,7 @@ import Primitives
 import Testing
 
 @testable import Larder
+@testable import Subscriptions
 
 @Suite("The pauses of hosts")
 struct HostPausesTests {
@@ -41,7 +42,7 @@ struct HostPausesTests {
     func limit() {
         let pauses = HostPauses()
         pauses.pause("first", for: .seconds(10), at: start)
-        for number in 1..<HostPauses.limit { pauses.pause("\(number)", for: .seconds(100), at: start) }
+        for number in 1..<HostPacer.pauseLimit { pauses.pause("\(number)", for: .seconds(100), at: start) }
         pauses.pause("late", for: .seconds(100), at: start)
         #expect(pauses.end(of: "late", at: start) == nil)
         pauses.pause("1", for: .seconds(200), at: start)

@@ -1,24 +1,14 @@
 import Primitives
-import Subscriptions
 import TestSupport
 import Testing
 
 @testable import Larder
+@testable import Subscriptions
 
 @Suite("Subscriptions of removed namespaces")
 struct RemovedNamespaceTests {
     private static func definition(_ web: TestWeb, _ path: String) -> JSON {
         ["source": ["urls": [.string(web.url(path))]]]
-    }
-
-    private static func makeNamespace(_ test: TestSubscriptions, version: String = "1") async throws {
-        var change = NamespaceChange()
-        change.version = .some(version)
-        let namespaces = test.server.namespaces
-        let result: Result<Void, NamespaceError> = await withCheckedContinuation { continuation in
-            namespaces.put("a", change, by: .operator) { continuation.resume(returning: $0.map { _ in () }) }
-        }
-        try result.get()
     }
 
     private static func removeNamespace(_ test: TestSubscriptions) async throws {
@@ -29,10 +19,11 @@ struct RemovedNamespaceTests {
         _ = try result.get()
     }
 
-    private static func seal(_ test: TestSubscriptions) async -> Int? {
-        await withCheckedContinuation { continuation in
+    private static func seal(_ test: TestSubscriptions) async throws -> Int? {
+        let result: Result<Int?, SubscriptionFailure> = await withCheckedContinuation { continuation in
             test.service.seal("a") { continuation.resume(returning: $0) }
         }
+        return try result.get()
     }
 
     private static func discard(_ space: Int, _ test: TestSubscriptions) async {
@@ -49,14 +40,14 @@ struct RemovedNamespaceTests {
     func madeAgain() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/old": "old", "/new": "new"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/old"), in: "a")
-            let space = try #require(await Self.seal(test))
+            let space = try #require(try await Self.seal(test))
             await #expect(throws: SubscriptionFailure.self) {
                 try await test.put("late", Self.definition(web, "/old"), in: "a")
             }
             try await Self.removeNamespace(test)
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             // The older subscription is no part of the new namespace, although its removal has not ended.
             #expect(try await test.names(in: "a") == [])
             await Self.discard(space, test)
@@ -71,13 +62,13 @@ struct RemovedNamespaceTests {
     func kill() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/old": "old", "/kept": "kept"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/old"), in: "a")
             try await test.put("other", Self.definition(web, "/kept"))
-            _ = await Self.seal(test)
+            _ = try await Self.seal(test)
             try await Self.removeNamespace(test)
             try await test.restart()
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             #expect(try await test.names(in: "a") == [])
             #expect(try await test.names() == ["other"])
             #expect(try Self.records(test).map(\.definition.name) == ["other"])
@@ -90,19 +81,82 @@ struct RemovedNamespaceTests {
     func failedRemoval(isKilled: Bool) async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/a": "a"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/a"), in: "a")
-            let space = try #require(await Self.seal(test))
+            let space = try #require(try await Self.seal(test))
             if isKilled {
                 try await test.restart()
             } else {
                 // The number of the namespace changes during the call.
-                try await Self.makeNamespace(test, version: "2")
+                try await test.makeNamespace("a", version: "2")
                 test.service.unseal("a", space)
             }
             #expect(try await test.names(in: "a") == ["set"])
             #expect(try Self.records(test).allSatisfy { $0.endingSpace == nil })
-            try await Self.makeNamespace(test, version: "3")
+            try await test.makeNamespace("a", version: "3")
+            #expect(try await test.names(in: "a") == ["set"])
+        }
+    }
+
+    @Test("A subscription that takes the row of a removed namespace's one, which stayed, goes on after a restart")
+    func leftRow() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/old": "old", "/new": "new"])
+            let temporary = test.temporary
+            try await test.makeNamespace("a")
+            try await test.put("set", Self.definition(web, "/old"), in: "a")
+            try await test.restart {
+                try TestSubscriptions.executeAtRest(
+                    "CREATE TRIGGER refuse BEFORE DELETE ON subscriptions BEGIN SELECT RAISE(ABORT, 'refused'); END",
+                    temporary)
+            }
+            let space = try #require(try await Self.seal(test))
+            try await Self.removeNamespace(test)
+            await Self.discard(space, test)
+            try await test.makeNamespace("a")
+            #expect(try await test.names(in: "a") == [])
+            // A removal of the later namespace that does not happen must not give it the row.
+            test.service.unseal("a", try #require(try await Self.seal(test)))
+            try await test.restart()
+            #expect(try await test.names(in: "a") == [])
+            try await test.put("set", Self.definition(web, "/new"), in: "a")
+            try await test.restart { try TestSubscriptions.executeAtRest("DROP TRIGGER refuse", temporary) }
+            #expect(try await test.names(in: "a") == ["set"])
+            #expect(try await test.wait("set", in: "a") { $0.held == 1 }.wanted == 1)
+        }
+    }
+
+    @Test(
+        "A mark of a removal that did not happen is removed later if the store fails at first",
+        arguments: [true, false])
+    func failedUnmark(isKilled: Bool) async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/a": "a"])
+            try await test.makeNamespace("a")
+            try await test.put("set", Self.definition(web, "/a"), in: "a")
+            func execute(_ sql: String) throws {
+                try test.service.queue.sync { try test.service.store().database.write { try $0.execute(sql: sql) } }
+            }
+            let space = try #require(try await Self.seal(test))
+            try execute(
+                """
+                CREATE TRIGGER refuse BEFORE UPDATE OF endingSpace ON subscriptions
+                BEGIN SELECT RAISE(ABORT, 'refused'); END
+                """)
+            test.service.unseal("a", space)
+            #expect(try await test.names(in: "a") == ["set"])
+            #expect(try Self.records(test).map(\.endingSpace) == [space])
+            try execute("DROP TRIGGER refuse")
+            if isKilled {
+                try await test.restart()
+            } else {
+                test.service.clockChanged()
+            }
+            #expect(try await test.names(in: "a") == ["set"])
+            #expect(try Self.records(test).map(\.endingSpace) == [nil])
+            // A start after the next version takes no mark for that of a removal.
+            try await test.makeNamespace("a", version: "2")
+            try await test.restart()
             #expect(try await test.names(in: "a") == ["set"])
         }
     }
@@ -111,9 +165,9 @@ struct RemovedNamespaceTests {
     func twoRemovals() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/a": "a"])
-            try await Self.makeNamespace(test)
+            try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/a"), in: "a")
-            let spaces = [await Self.seal(test), await Self.seal(test)].compactMap(\.self)
+            let spaces = [try await Self.seal(test), try await Self.seal(test)].compactMap(\.self)
             #expect(spaces.count == 2 && spaces[0] == spaces[1])
             try await Self.removeNamespace(test)
             test.service.unseal("a", spaces[0])

@@ -65,7 +65,7 @@ struct SubscribedPageTests {
                     }
                 }
             }
-            #expect(error?.pause(at: test.clock.now()) == .seconds(3600))
+            #expect(error?.hostWish(at: test.clock.now())?.time == .seconds(3600))
         }
     }
 

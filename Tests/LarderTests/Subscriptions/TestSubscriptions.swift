@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Larder
+@testable import Outbox
 
 /// A server with a clock of its own, for tests of subscriptions.
 final class TestSubscriptions: Sendable {
@@ -69,8 +70,8 @@ final class TestSubscriptions: Sendable {
         return try await result { self.service.put(definition, in: namespace, completion: $0) }.report
     }
 
-    func report(_ name: String) async throws -> SubscriptionReport {
-        try await result { self.service.find(name, in: "default", completion: $0) }
+    func report(_ name: String, in namespace: String = "default") async throws -> SubscriptionReport {
+        try await result { self.service.find(name, in: namespace, completion: $0) }
     }
 
     func items(_ name: String) async throws -> [SubscriptionItem] {
@@ -78,8 +79,8 @@ final class TestSubscriptions: Sendable {
     }
 
     @discardableResult
-    func refresh(_ name: String) async throws -> SubscriptionReport {
-        try await result { self.service.refresh(name, in: "default", completion: $0) }
+    func refresh(_ name: String, in namespace: String = "default") async throws -> SubscriptionReport {
+        try await result { self.service.refresh(name, in: namespace, completion: $0) }
     }
 
     @discardableResult
@@ -96,7 +97,7 @@ final class TestSubscriptions: Sendable {
     }
 
     /// Whether a host wants a pause.
-    var isPaused: Bool { service.queue.sync { !service.pacer.pauses(at: clock.now()).isEmpty } }
+    var isPaused: Bool { service.queue.sync { !service.pacer.allPauses(at: clock.now()).isEmpty } }
 
     /// Whether a running refresh has the answer for a member.
     func isSettled(_ key: String) -> Bool {
@@ -106,6 +107,45 @@ final class TestSubscriptions: Sendable {
     func setCredential(_ name: String, _ credential: OutboxCredential) async throws {
         let result: Result<Void, OutboxFailure> = await withCheckedContinuation { continuation in
             server.outbox.setCredential(name, credential, in: "default") { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    func removeCredential(_ name: String) async throws {
+        let result: Result<Void, OutboxFailure> = await withCheckedContinuation { continuation in
+            server.outbox.removeCredential(name, in: "default") { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+
+    /// Runs SQL in the outbox's database, for example to hide a table.
+    func executeInOutbox(_ sql: String) throws {
+        let outbox = server.outbox
+        try outbox.queue.sync {
+            guard case .open(let store, _) = outbox.phase else { throw NeverReached(description: "no database") }
+            try store.database.write { try $0.execute(sql: sql) }
+        }
+    }
+
+    /// Removes a namespace with its subscriptions, as the API does.
+    func removeNamespace(_ name: String) async throws {
+        let space = try #require(try await result { self.service.seal(name, completion: $0) })
+        let namespaces = server.namespaces
+        let result: Result<Int64, NamespaceError> = await withCheckedContinuation { continuation in
+            namespaces.remove(name, by: .operator) { continuation.resume(returning: $0) }
+        }
+        _ = try result.get()
+        await withCheckedContinuation { continuation in
+            service.discard(name, space) { continuation.resume() }
+        }
+    }
+
+    func makeNamespace(_ name: String, version: String = "1") async throws {
+        var change = NamespaceChange()
+        change.version = .some(version)
+        let namespaces = server.namespaces
+        let result: Result<Void, NamespaceError> = await withCheckedContinuation { continuation in
+            namespaces.put(name, change, by: .operator) { continuation.resume(returning: $0.map { _ in () }) }
         }
         try result.get()
     }
@@ -128,12 +168,12 @@ final class TestSubscriptions: Sendable {
     /// Waits until the report fulfils a condition.
     @discardableResult
     func wait(
-        _ name: String, _ comment: Comment? = nil, until condition: (SubscriptionReport) -> Bool,
+        _ name: String, in namespace: String = "default", until condition: (SubscriptionReport) -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> SubscriptionReport {
         let deadline = ContinuousClock.now + Gate.defaultLimit
         while true {
-            let found = try await report(name)
+            let found = try await report(name, in: namespace)
             if condition(found) { return found }
             guard ContinuousClock.now < deadline else {
                 Issue.record("never reached: \(found)", sourceLocation: sourceLocation)
@@ -162,10 +202,12 @@ final class TestSubscriptions: Sendable {
     /// Waits for a generation after which no work is left.
     @discardableResult
     func wait(
-        _ name: String, generation: Int64, sourceLocation: SourceLocation = #_sourceLocation
+        _ name: String, in namespace: String = "default", generation: Int64,
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> SubscriptionReport {
         try await wait(
-            name, until: { $0.generation >= generation && !$0.isRefreshing }, sourceLocation: sourceLocation)
+            name, in: namespace, until: { $0.generation >= generation && !$0.isRefreshing },
+            sourceLocation: sourceLocation)
     }
 
     func key(_ url: String) throws -> String { CacheKey.url(canonical: try CanonicalURL(url).string).text }

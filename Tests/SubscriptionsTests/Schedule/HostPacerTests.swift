@@ -132,6 +132,45 @@ struct HostPacerTests {
         #expect(pacer.take("a", narrow, by: 2, at: end) == .go)
     }
 
+    @Test("The pause of a host stops only the namespace that learned of it, and its callers keep out no other one")
+    func namespaces() {
+        var pacer = HostPacer()
+        #expect(pacer.take("a", narrow, by: 1, in: "one", at: start) == .go)
+        #expect(pacer.take("a", narrow, by: 2, in: "one", at: start) == .wait(until: nil))
+        #expect(pacer.take("a", narrow, by: 3, in: "two", at: start) == .wait(until: nil))
+        #expect(pacer.endTurn(at: start).isEmpty)
+        pacer.pause("a", in: "one", for: .seconds(60), at: start)
+        pacer.ended("a")
+        let end = start + .seconds(60)
+        // The first in the order gives its place away.
+        #expect(pacer.take("a", narrow, by: 3, in: "two", at: start) == .wait(until: nil))
+        #expect(pacer.take("a", narrow, by: 2, in: "one", at: start) == .wait(until: end))
+        #expect(pacer.endTurn(at: start) == ["a"])
+        #expect(pacer.take("a", narrow, by: 3, in: "two", at: start) == .go)
+        // Requests at a time and gaps concern the host.
+        #expect(pacer.take("a", narrow, by: 4, in: "three", at: start) == .wait(until: nil))
+        #expect(pacer.take("a", quick, by: 5, in: "three", at: start) == .wait(until: start + .seconds(1)))
+        #expect(pacer.pauses(in: "one", at: start) == ["a": end] && pacer.pauses(in: "two", at: start).isEmpty)
+        #expect(pacer.allPauses(at: start) == [HostPacer.PausedHost("a", in: "one"): end])
+        pacer.pause("a", in: "two", for: .seconds(5), at: start)
+        pacer.forgetPauses(in: "one")
+        #expect(pacer.allPauses(at: start) == [HostPacer.PausedHost("a", in: "two"): start + .seconds(5)])
+        pacer.forget(at: start + .seconds(5))
+        #expect(pacer.pauses.isEmpty)
+    }
+
+    @Test("A namespace with as many paused hosts as it may have takes no pause from another one")
+    func pauseLimit() {
+        var pacer = HostPacer()
+        for number in 0...HostPacer.pauseLimit { pacer.pause("\(number)", in: "one", for: .seconds(60), at: start) }
+        pacer.pause("last", in: "two", for: .seconds(60), at: start)
+        #expect(pacer.pauses(in: "one", at: start).count == HostPacer.pauseLimit)
+        #expect(pacer.pauseEnd(of: "last", in: "two", at: start) == start + .seconds(60))
+        // An ended pause makes room.
+        pacer.pause("late", in: "one", for: .seconds(60), at: start + .seconds(60))
+        #expect(pacer.pauses(in: "one", at: start + .seconds(60)) == ["late": start + .seconds(120)])
+    }
+
     @Test("With callers in any order, each one goes on, no limit is exceeded, and no caller waits without a wake-up")
     func histories() {
         let seed = UInt64.random(in: .min ... .max)

@@ -35,7 +35,7 @@ final class RefreshHistory {
     var wall: Timestamp { real - lag }
     private var timer: Timestamp?
     private var work: [(end: Timestamp, work: Work)] = []
-    private var saved: (state: RefreshMachine.State, pauses: [String: Timestamp], date: Timestamp)
+    private var saved: (state: RefreshMachine.State, pauses: [HostPacer.PausedHost: Timestamp], date: Timestamp)
 
     // The origins and the source.
     var origins: [String: Origin] = [:]
@@ -45,6 +45,8 @@ final class RefreshHistory {
     var sourceFails = false
     /// The end of a pause that the source's host wants.
     var sourcePauseEnd: Timestamp?
+    /// Whether the shell has the secret of the requests.
+    var hasSecret = true
     /// Whether the source wants no request for three days after each answer.
     var isSlowSource: Bool
 
@@ -102,7 +104,7 @@ final class RefreshHistory {
         machine = RefreshMachine(rules, saved.state, at: wall)
     }
 
-    private func save() { saved = (machine.state, pacer.pauses(at: wall), wall) }
+    private func save() { saved = (machine.state, pacer.allPauses(at: wall), wall) }
 
     // MARK: - The shell
 
@@ -113,13 +115,14 @@ final class RefreshHistory {
         if let date = machine.nextDate, date <= wall {
             perform(machine.handle(.time, at: wall, random: Double.random(in: 0...1, using: &random)))
         }
+        if let date = machine.lookDate, date <= wall { lookForSecret() }
         if machine.sourceIsDue(at: wall), let end = sourcePauseEnd, end > real {
             perform(machine.handle(.sourcePaused(until: end - lag), at: wall))
-        } else if machine.sourceIsDue(at: wall) {
+        } else if machine.sourceIsDue(at: wall), lookForSecret() {
             machine.beginSource()
             work.append((real + seconds(0...40), .source(sourceAnswer())))
         }
-        while let (host, date) = machine.nextTurn(), date <= wall {
+        while let (host, date) = machine.nextTurn(), date <= wall, lookForSecret() {
             if case .wait(let date) = pacer.take(host, limits, at: wall) {
                 machine.holdHost(host, until: date)
             } else if let request = machine.beginMember(ofHost: host, at: wall) {
@@ -132,16 +135,30 @@ final class RefreshHistory {
         setTimer()
     }
 
+    /// Returns whether requests may begin.
+    @discardableResult
+    private func lookForSecret() -> Bool {
+        if !hasSecret {
+            perform(machine.handle(.accessLost(reason: "no secret", lookDate: wall + .seconds(60)), at: wall))
+        } else if machine.lookDate != nil {
+            perform(machine.handle(.accessRegained, at: wall))
+        }
+        return hasSecret
+    }
+
     /// A timer does not notice steps of the wall clock.
     private func setTimer() {
         var dates: [Timestamp] = []
         if let date = machine.nextDate { dates.append(max(date, wall + .milliseconds(1))) }
-        if let date = machine.nextTurn()?.date { dates.append(max(date, wall + .milliseconds(1))) }
+        for date in [machine.nextTurn()?.date, machine.lookDate].compactMap(\.self) {
+            dates.append(max(date, wall + .milliseconds(1)))
+        }
         timer = dates.min().map { $0 + lag }
     }
 
     private func begin(_ request: RefreshMachine.MemberRequest) {
         requestCount += 1
+        if !hasSecret { problems.append("a request for \(request.item.url) without the secret") }
         let (url, key, host) = (request.item.url, request.item.key, request.item.host)
         let isUrgent = machine.round?.isUrgent == true
         if !isUrgent, let hours = rules.quietHours, hours.next(from: wall) > wall {
@@ -175,7 +192,9 @@ final class RefreshHistory {
             perform(machine.handle(.sourceAnswered(answer), at: wall))
             save()
         case .member(let request, var answer, let version):
-            if case .staged = answer, !hasRoom, chance(1, of: 3) { answer = .noRoom }
+            if case .staged = answer, !hasRoom, chance(1, of: 3) {
+                answer = chance(1, of: 2) ? .noRoom : .noRoomAlone(reason: "no room")
+            }
             pacer.ended(request.item.host)
             machine.freeHost(request.item.host)
             if request.ticket != machine.openTicket { lateCount += 1 }

@@ -44,7 +44,7 @@ extension RefreshHistory {
 
     private func happen() {
         let host = "h\(Int.random(in: 0..<3, using: &random)).example"
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<21, using: &random) {
         case 0: origins[host] = Origin(isDown: chance(1, of: 2))
         case 1: origins[host] = Origin(pause: chance(1, of: 2) ? seconds(1...5000) : nil)
         case 2: gone.formSymmetricDifference([pick(listed)])
@@ -63,6 +63,7 @@ extension RefreshHistory {
         case 9: hasRoom = !chance(1, of: 3)
         case 10: failsToSwitch = chance(1, of: 3)
         case 11: loses = chance(1, of: 3)
+        case 12: hasSecret = !chance(1, of: 3)
         default: for url in listed where chance(1, of: 3) { versions[url, default: 1] += 1 }
         }
     }
@@ -70,14 +71,15 @@ extension RefreshHistory {
     /// A time without faults, except that in half of the histories one host stays away. All other members must get
     /// their latest version, although the source may not be due for days.
     func settle() {
-        (sourceFails, hasRoom, failsToSwitch, loses, gone) = (false, true, false, false, [])
+        (sourceFails, hasRoom, failsToSwitch, loses, gone, hasSecret) = (false, true, false, false, [], true)
         origins = [:]
         let absent = chance(1, of: 2) ? "h0.example" : nil
         if let absent { origins[absent] = chance(1, of: 2) ? Origin(isDown: true) : Origin(pause: .seconds(7200)) }
         for url in listed { versions[url, default: 1] += 1 }
         // Two intervals, and 5,000 s for the longest wish or pause, 10,800 for the quiet hours, 1,500 for a late
-        // answer, 600 for two delays, 1,800 for two catch-ups.
-        run(for: rules.interval.longest * 2 + .seconds(19_700))
+        // answer, 600 for two delays, 1,800 for two catch-ups. A member without room may wait for a day.
+        let isRoomless = machine.members.values.contains { $0.problem?.reason == "no room" }
+        run(for: rules.interval.longest * 2 + .seconds(isRoomless ? 106_100 : 19_700))
         for key in machine.wanted where problems.isEmpty {
             guard let item = machine.members[key]?.item, item.host != absent else { continue }
             let latest = versions[item.url] ?? 1

@@ -39,6 +39,9 @@ struct RefreshSimulation {
     var lost: [String: MemberLoss] = [:]
     /// The end of a pause that the source's host wants; `nil`: it wants none.
     var sourcePauseEnd: Timestamp?
+    /// Whether the shell has the secret of the requests. It looks for a missing one after a minute.
+    var hasSecret = true
+    private(set) var lookCount = 0
 
     init(_ urls: [String], _ rules: RefreshMachine.Rules) {
         machine = RefreshMachine(rules, at: now)
@@ -90,6 +93,7 @@ struct RefreshSimulation {
         var dates = running.map(\.end)
         if let date = machine.nextDate, date > now { dates.append(date) }
         if let date = machine.nextTurn()?.date { dates.append(date) }
+        if let date = machine.lookDate { dates.append(date) }
         return dates.min()
     }
 
@@ -97,9 +101,10 @@ struct RefreshSimulation {
         let ended = running.filter { $0.end <= now }
         running.removeAll { $0.end <= now }
         for (_, request) in ended { answer(request) }
+        if let date = machine.lookDate, date <= now { lookForSecret() }
         if machine.sourceIsDue(at: now), let end = sourcePauseEnd, end > now {
             perform(machine.handle(.sourcePaused(until: end), at: now))
-        } else if machine.sourceIsDue(at: now) {
+        } else if machine.sourceIsDue(at: now), lookForSecret() {
             machine.beginSource()
             sourceDates.append(now)
             perform(machine.handle(.sourceAnswered(source), at: now))
@@ -107,7 +112,7 @@ struct RefreshSimulation {
         pacer.observe(now)
         machine.observe(now)
         if let date = machine.nextDate, date <= now { perform(machine.handle(.time, at: now)) }
-        while let (host, date) = machine.nextTurn(), date <= now {
+        while let (host, date) = machine.nextTurn(), date <= now, lookForSecret() {
             if case .wait(let date) = pacer.take(host, limits, at: now) {
                 machine.holdHost(host, until: date)
                 continue
@@ -119,6 +124,18 @@ struct RefreshSimulation {
             requests.append((now, request.item.url))
             running.append((now + (requestTimes[host] ?? requestTime), request))
         }
+    }
+
+    /// Returns whether requests may begin.
+    @discardableResult
+    private mutating func lookForSecret() -> Bool {
+        if !hasSecret {
+            lookCount += 1
+            perform(machine.handle(.accessLost(reason: "no secret", lookDate: now + .seconds(60)), at: now))
+        } else if machine.lookDate != nil {
+            perform(machine.handle(.accessRegained, at: now))
+        }
+        return hasSecret
     }
 
     private mutating func answer(_ request: RefreshMachine.MemberRequest) {

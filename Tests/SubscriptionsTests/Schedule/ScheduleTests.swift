@@ -27,10 +27,10 @@ struct ScheduleTests {
         pacer.pause("a", for: .seconds(60), at: start)
         #expect(pacer.pauseEnd(of: "a", at: start) == start + .seconds(3600))
         #expect(pacer.take("a", PacingLimits(), at: start + .seconds(3599)) == .wait(until: start + .seconds(3600)))
-        #expect(pacer.pauses(at: start + .seconds(3599)) == ["a": start + .seconds(3600)])
+        #expect(pacer.pauses(in: "", at: start + .seconds(3599)) == ["a": start + .seconds(3600)])
         #expect(pacer.take("a", PacingLimits(), at: start + .seconds(3600)) == .go)
         let later = start + .seconds(3600)
-        #expect(pacer.pauses(at: later) == [:])
+        #expect(pacer.allPauses(at: later) == [:])
         pacer.pause("b", for: .seconds(1_000_000), at: later)
         #expect(pacer.pauseEnd(of: "b", at: later) == later + .seconds(86_400))
     }
@@ -58,7 +58,7 @@ struct ScheduleTests {
             var pacer = HostPacer()
             pacer.pause("a", for: .seconds(3600), at: start)
             let back = start - .seconds(36_000)
-            let end = looksUpAll ? pacer.pauses(at: back)["a"] : pacer.pauseEnd(of: "a", at: back)
+            let end = looksUpAll ? pacer.pauses(in: "", at: back)["a"] : pacer.pauseEnd(of: "a", at: back)
             #expect(end == back + .seconds(3600))
             pacer.forget(at: back + .seconds(5))
             #expect(pacer.pauseEnd(of: "a", at: back + .seconds(5)) == end)
@@ -69,14 +69,14 @@ struct ScheduleTests {
     func restart() {
         var pacer = HostPacer()
         pacer.pause("a", for: .seconds(3600), at: start)
-        let pauses = pacer.pauses(at: start + .seconds(600))
+        let pauses = pacer.allPauses(at: start + .seconds(600))
         for (back, rest) in [(Duration.zero, 3000), (.seconds(86_400), 3000), (.seconds(-1000), 2000)] {
             let now = start + .seconds(600) - back
             var next = HostPacer(pauses: pauses, savedAt: start + .seconds(600), at: now)
             #expect(next.take("a", PacingLimits(), at: now) == .wait(until: now + .seconds(rest)))
         }
         var late = HostPacer(pauses: pauses, savedAt: start + .seconds(3600), at: start)
-        #expect(late.pauses(at: start).isEmpty)
+        #expect(late.allPauses(at: start).isEmpty)
     }
 
     @Test("A process that ends again and again keeps the gap between the requests of its lives")

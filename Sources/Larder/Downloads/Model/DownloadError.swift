@@ -93,9 +93,10 @@ extension DownloadError {
         }
     }
 
-    /// The time until a paused host may be asked again; `nil` for other errors.
-    func pause(at now: Timestamp) -> Duration? {
-        if case .hostPaused(_, let end, _) = self { max(end - now, .zero) } else { nil }
+    /// The wish of a paused host for the rest of its pause; `nil` for other errors.
+    func hostWish(at now: Timestamp) -> HostWish? {
+        guard case .hostPaused(let origin, let end, _) = self else { return nil }
+        return HostWish(origin: origin, time: max(end - now, .zero))
     }
 
     /// Whether `staleIfError` permits to serve an older entry in place of this error (RFC 5861 §4): the origin failed,

@@ -99,8 +99,8 @@ final class CaptureFetch: OriginReceiver {
             reservation?.abandon()
             if let target = state.target { return owner.redirected(index, state.record, to: target) }
             let cause = DownloadError(error)
-            if let pause = cause.pause(at: owner.tools.clock.now()) {
-                owner.refused(index, AnswerWithoutBody(pause: pause, reason: cause.description))
+            if let wish = cause.hostWish(at: owner.tools.clock.now()) {
+                owner.refused(index, AnswerWithoutBody(wish, reason: cause.description))
             }
             owner.failed(index, CaptureMachine.Reason(error), mayPass: error.mayPass)
         }

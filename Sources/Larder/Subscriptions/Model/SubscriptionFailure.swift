@@ -10,6 +10,8 @@ package enum SubscriptionFailure: Error, Sendable {
     /// The origin policy allows no request to a URL of the definition.
     case refused(url: String, reason: String)
     case noCredential(String)
+    /// The outbox, which has the credentials, cannot be read.
+    case unreadableCredential(String)
     case noNamespace(String)
     case conditionFailed
     /// The subscription is being removed.
@@ -38,6 +40,8 @@ extension SubscriptionFailure: CustomStringConvertible {
             "the definitions of the namespace have at most \(limit) bytes together; remove some, or name fewer URLs"
         case .refused(let url, let reason): "\(url) cannot be fetched: \(reason)"
         case .noCredential(let name): "there is no credential \"\(name)\"; store it first (PUT /credentials/\(name))"
+        case .unreadableCredential(let name):
+            "the credential \"\(name)\" cannot be read; see the log of the server"
         case .noNamespace(let name): "there is no namespace \"\(name)\""
         case .conditionFailed: "the subscription does not match the condition of the request"
         case .removing(let name): "the namespace \"\(name)\" is being removed; retry later"

@@ -39,7 +39,8 @@ package struct SubscriptionReport: Sendable {
     /// The last confirmation of the copy that was confirmed longest ago; `nil` without a copy.
     package var oldest: Timestamp?
     package var nextRefresh: Timestamp
-    /// The reason for which the source gave no list at the last refresh, and since when; otherwise `nil`.
+    /// The reason for which the source gave no list at the last refresh, or for which there is no credential, and since
+    /// when; otherwise `nil`.
     package var sourceProblem: MemberProblem?
 
     package static let missingLimit = 100

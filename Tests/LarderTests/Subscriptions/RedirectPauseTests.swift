@@ -1,0 +1,51 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Pauses of hosts behind redirects")
+struct RedirectPauseTests {
+    @Test(
+        "A Retry-After behind a redirect pauses the host that asks for it, and not the host that redirects",
+        arguments: ["urls", "feed", "capture"])
+    func redirect(kind: String) async throws {
+        try await TestSubscriptions.withOne { test in
+            let target = try TestWeb(["/other": "other"])
+            target["/busy"] = .init(status: 429, fields: [.retryAfter: "86400"])
+            let busy = target.url("/busy")
+            let origin = try ScriptedOrigin { request, connection in
+                guard request.target == "/moved" else { return try connection.respond(body: "here") }
+                try connection.respond(302, fields: [.location: busy])
+            }
+            defer { origin.stop() }
+            let moved = JSON.string(origin.url("/moved"))
+            try await test.put(
+                "moved",
+                ["source": kind == "feed" ? ["feed": moved] : .object([.init(kind, [moved])]), "maxDelay": 0])
+            func reason(_ report: SubscriptionReport) -> String? {
+                report.sourceProblem?.reason ?? report.missing.first?.reason
+            }
+            try await test.wait("moved") { !$0.isRefreshing && reason($0)?.contains("429") == true }
+            try await test.put("here", ["source": ["urls": [.string(origin.url("/here"))]]])
+            #expect(try await test.wait("here", generation: 1).held == 1)
+
+            // The redirect is refused here, without a request to the host behind it.
+            try await test.refresh("moved")
+            test.turn(.seconds(60))
+            try await test.wait("moved") { reason($0)?.contains("asked for a pause") == true }
+            try await test.refresh("here")
+            try await test.wait("here", generation: 2)
+            #expect(target.origin.requestCount == 1)
+
+            try await test.put("other", ["source": ["urls": [.string(target.url("/other"))]]])
+            try await test.wait("other") { $0.wanted == 1 }
+            test.service.clockChanged()
+            _ = try await test.report("other")
+            #expect(target.origin.requestCount == 1)
+            test.turn(.seconds(86_400))
+            #expect(try await test.wait("other", generation: 1).held == 1)
+        }
+    }
+}

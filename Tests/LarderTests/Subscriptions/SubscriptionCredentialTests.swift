@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+@testable import Outbox
+
+@Suite("Subscriptions without their credential")
+struct SubscriptionCredentialTests {
+    private static let secret = "Bearer right"
+
+    /// An origin that hides its documents from requests without the secret, as many APIs do.
+    private static func origin(maxAge: Int? = nil) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
+            guard request["Authorization"] == secret else { return try connection.respond(404) }
+            guard request.target == "/feed" else { return try connection.respond(body: "\(request.index)") }
+            let host = request["Host"] ?? ""
+            let items = [1, 2].map { "<item><guid>\($0)</guid><link>http://\(host)/\($0)</link></item>" }
+            var fields: HTTPFields = [.contentType: "application/rss+xml"]
+            fields[.cacheControl] = maxAge.map { "max-age=\($0)" }
+            try connection.respond(
+                fields: fields,
+                body: "<rss version=\"2.0\"><channel><title>t</title>\(items.joined())</channel></rss>")
+        }
+    }
+
+    private static func store(_ origin: ScriptedOrigin, _ test: TestSubscriptions) async throws {
+        let credential = OutboxCredential(
+            origins: ["http://127.0.0.1:\(origin.port)"], fields: [.init("Authorization", secret)])
+        try await test.setCredential("key", credential)
+    }
+
+    private static func definition(_ source: String, _ origin: ScriptedOrigin) -> JSON {
+        let urls: JSON = ["urls": [.string(origin.url("/1")), .string(origin.url("/2"))]]
+        let feed: JSON = ["feed": .string(origin.url("/feed"))]
+        return ["source": source == "feed" ? feed : urls, "credential": "key", "interval": "1h"]
+    }
+
+    /// A set of two resources with copies.
+    private static func withSet(
+        _ source: String, _ body: (TestSubscriptions, ScriptedOrigin) async throws -> Void
+    ) async throws {
+        let origin = try origin()
+        defer { origin.stop() }
+        try await TestSubscriptions.withOne { test in
+            try await store(origin, test)
+            try await test.put("set", definition(source, origin))
+            #expect(try await test.wait("set", generation: 1).held == 2)
+            try await body(test, origin)
+        }
+        #expect(origin.requests.allSatisfy { $0["Authorization"] == secret })
+    }
+
+    @Test(
+        "After its credential was removed, a subscription asks for no resource and keeps its copies until the next one",
+        arguments: ["urls", "feed"])
+    func missing(source: String) async throws {
+        try await Self.withSet(source) { test, origin in
+            let count = origin.requestCount
+            try await test.removeCredential("key")
+            try await test.refresh("set")
+            let report = try await test.wait("set") { $0.sourceProblem != nil }
+            #expect(
+                report.sourceProblem?.reason
+                    == "there is no credential \"key\"; store it first (PUT /credentials/key)")
+            #expect(report.generation == 1 && report.held == 2 && report.state == .complete)
+            // The subscription looks for the credential again.
+            test.turn(.seconds(61))
+            try await test.wait("set") { $0.sourceProblem != nil }
+            #expect(origin.requestCount == count)
+            #expect(try await test.cache.stored(test.key(origin.url("/1")))?.entry.held == true)
+            // The clock stands still.
+            try await Self.store(origin, test)
+            let next = try await test.wait("set", generation: 2)
+            #expect(next.held == 2 && next.sourceProblem == nil)
+        }
+    }
+
+    @Test("A credential that cannot be read is none that is missing: the set waits a minute, and then goes on")
+    func unreadable() async throws {
+        try await Self.withSet("urls") { test, origin in
+            let count = origin.requestCount
+            try test.executeInOutbox("ALTER TABLE credentials RENAME TO hidden")
+            try await test.refresh("set")
+            let report = try await test.wait("set") { $0.sourceProblem != nil }
+            #expect(
+                report.sourceProblem?.reason == "the credential \"key\" cannot be read; see the log of the server")
+            #expect(test.log.lines.elements.contains { $0.contains("credential of a subscription cannot be read") })
+            await #expect(throws: SubscriptionFailure.self) {
+                try await test.put("other", Self.definition("urls", origin))
+            }
+            try test.executeInOutbox("ALTER TABLE hidden RENAME TO credentials")
+            #expect(origin.requestCount == count)
+            test.turn(.seconds(60))
+            let next = try await test.wait("set", generation: 2)
+            #expect(next.held == 2 && next.sourceProblem == nil)
+        }
+    }
+
+    @Test("While the outbox is damaged, a subscription with a credential keeps its copies, also after a restart")
+    func damagedOutbox() async throws {
+        try await Self.withSet("feed") { test, origin in
+            let (path, count) = (test.temporary.path("state/outbox.sqlite"), origin.requestCount)
+            let whole = Locked<Data?>(nil)
+            let clock = test.clock
+            try await test.restart {
+                let file = URL(fileURLWithPath: path)
+                let data = try Data(contentsOf: file)
+                whole.withLock { $0 = data }
+                try Data("no database at all".utf8).write(to: file)
+                clock.advance(by: .seconds(7200))
+            }
+            let report = try await test.wait("set") { $0.sourceProblem != nil }
+            #expect(report.held == 2 && report.state == .complete && origin.requestCount == count)
+            try await test.restart {
+                try whole.withLock(\.self)?.write(to: URL(fileURLWithPath: path))
+                clock.advance(by: .seconds(60))
+            }
+            #expect(try await test.wait("set", generation: 2).sourceProblem == nil)
+        }
+    }
+
+    @Test("A refresh of the members alone does not go on without the credential, and goes on once it is stored")
+    func membersAlone() async throws {
+        // The source is not asked again for a day.
+        let origin = try Self.origin(maxAge: 86_400)
+        defer { origin.stop() }
+        try await TestSubscriptions.withOne { test in
+            try await Self.store(origin, test)
+            try await test.put(
+                "news",
+                [
+                    "source": ["feed": .string(origin.url("/feed"))], "credential": "key",
+                    "adaptive": ["min": "10s", "max": "60s"],
+                ])
+            try await test.wait("news", generation: 1)
+            try await test.removeCredential("key")
+            test.turn(.seconds(60))
+            let report = try await test.wait("news") { $0.sourceProblem != nil }
+            #expect(report.held == 2 && origin.requestCount == 3)
+            try await Self.store(origin, test)
+            try await test.wait("news") { report in report.sourceProblem == nil && origin.requestCount >= 5 }
+            #expect(origin.requestCount(of: "/feed") == 1)
+        }
+        #expect(origin.requests.allSatisfy { $0["Authorization"] == Self.secret })
+    }
+}

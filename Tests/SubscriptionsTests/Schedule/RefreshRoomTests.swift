@@ -1,0 +1,62 @@
+import Primitives
+import Testing
+
+@testable import Subscriptions
+
+@Suite("Members for which alone the cache has no room")
+struct RefreshRoomTests {
+    private static let urls = RefreshSimulation.urls(4)
+    private static let rules = RefreshMachine.Rules(name: "news", interval: .fixed(.seconds(3600)))
+
+    private static func simulation(roomless: ArraySlice<String>) -> RefreshSimulation {
+        var simulation = RefreshSimulation(urls, rules)
+        simulation.run(for: .seconds(10))
+        for url in urls { simulation.answers[url] = .version(2) }
+        for url in roomless { simulation.answers[url] = .answer(.noRoomAlone(reason: "no room")) }
+        simulation.forgetRequests()
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(10))
+        return simulation
+    }
+
+    @Test("Such a member keeps its copy with the reason, and all others switch")
+    func one() {
+        let simulation = Self.simulation(roomless: Self.urls[1...1])
+        #expect(Self.urls.map { simulation.version($0) } == [2, 1, 2, 2])
+        #expect(simulation.problem(Self.urls[1])?.reason == "no room")
+        #expect(simulation.switches.count == 1 && simulation.dropCount == 0 && simulation.machine.noRoomSince == nil)
+    }
+
+    @Test("If no member can be staged or confirmed, the old generation stays, and the next round asks for all again")
+    func all() {
+        var simulation = Self.simulation(roomless: Self.urls[...])
+        #expect(simulation.switches.isEmpty && simulation.dropCount == 1 && simulation.machine.noRoomSince != nil)
+        #expect(Self.urls.allSatisfy { simulation.version($0) == 1 })
+        simulation.run(for: .seconds(1800))
+        for _ in 0..<5 {
+            simulation.forgetRequests()
+            simulation.run(for: .seconds(3600))
+            #expect(Set(simulation.requests.map(\.url)) == Set(Self.urls))
+        }
+        for url in Self.urls { simulation.answers[url] = .version(2) }
+        simulation.run(for: .seconds(7200))
+        #expect(Self.urls.allSatisfy { simulation.version($0) == 2 } && simulation.machine.noRoomSince == nil)
+    }
+
+    @Test("The attempts become fewer, until there is one in a day or two; a requested refresh tries at once")
+    func backOff() {
+        var simulation = Self.simulation(roomless: Self.urls[1...1])
+        func count() -> Int { simulation.requests.count { $0.url == Self.urls[1] } }
+        simulation.forgetRequests()
+        simulation.run(for: .seconds(86_400))
+        #expect((3...8).contains(count()), "\(count())")
+        simulation.forgetRequests()
+        simulation.run(for: .seconds(10 * 86_400))
+        #expect((5...11).contains(count()), "\(count())")
+        simulation.forgetRequests()
+        simulation.answers[Self.urls[1]] = .version(2)
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(10))
+        #expect(simulation.version(Self.urls[1]) == 2 && simulation.problem(Self.urls[1]) == nil)
+    }
+}
