@@ -78,9 +78,11 @@ def test_the_list_follows_the_refreshes(page, server, origin):
     transfer.finish()
     card(page, "slow", "complete")
     page.wait(lambda: "refreshing" not in page.texts(".chip"), "the end of the refresh")
-    # A new subscription appears when its first generation is published.
+    # A new subscription appears with its event, and goes with another one.
     subscribe(server, "new", {"urls": articles(origin, 1)})
     card(page, "new", "complete")
+    assert server.call("DELETE", "/subscriptions/new")[0] == 200
+    page.wait(lambda: page.texts(".subscription-card h2") == ["slow"], "the end of the card")
 
 
 def test_a_list_of_more_than_a_hundred_subscriptions_is_shown_in_parts(page, server, origin):

@@ -144,6 +144,12 @@ struct SubscriptionOutputTests {
         #expect(error.map { SubscribeCommand.message(for: $0).contains(words) } == true, "\(arguments)")
     }
 
+    @Test("The line of an event names its subscription")
+    func event() throws {
+        let event = try ServerEvent(.init(type: "subscription.removed", id: "1", data: #"{"name": "news"}"#))
+        #expect(event.text(forTerminal: true) == "subscription.removed  news")
+    }
+
     @Test("The command larder subscriptions without a subcommand lists the subscriptions")
     func standard() throws {
         #expect(try LarderCommand.parseAsRoot(["subscriptions", "--json"]) is SubscriptionListCommand)

@@ -16,8 +16,8 @@ const FAMILIES = { entry: "entry", page: "page", subscription: "subscription", o
  * Follows `GET /events`, and lists the downloads repeatedly: often without an event stream, rarely with it.
  *
  * Dispatches `downloads` when ``downloads`` have changed, `entry` when an entry may have changed, `page` for each event
- * of a capture, `subscription` for each new generation and each failure of a source, and `change` for each new state of
- * a change in the outbox. The `detail` of `entry` and `page` has the `key`, that of `subscription` the `name`, and that
+ * of a capture, `subscription` for each new, refreshed, failing or removed subscription, and `change` for each new state
+ * of a change in the outbox. The `detail` of `entry` and `page` has the `key`, that of `subscription` the `name`, and that
  * of `change` the `id`; without this member, any of them may have changed. The `detail` also has the `type` of the
  * event. Dispatches `open` when the event stream opens, because earlier events may have been missed. A hidden page
  * follows no events, because browsers open only six connections to a server, and the stream takes one of them.

@@ -5,7 +5,7 @@ import { oneAtATime } from "./repeat.js";
 const REST = 500;
 /**
  * The time in milliseconds between two readings: `busy` during a refresh, which has no events before its end, and
- * without an event stream; `idle` otherwise, because no event tells about a new or a deleted subscription.
+ * without an event stream; `idle` otherwise, because no event tells about a new definition or a purged copy.
  */
 const ASKED = { busy: 1000, idle: 30_000 };
 

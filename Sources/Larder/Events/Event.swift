@@ -25,6 +25,11 @@ package struct Event: Sendable {
         case entryEvicted = "entry.evicted"
         /// A change of the outbox has a new state.
         case outboxChanged = "outbox.changed"
+        /// A caller has made a subscription. A new definition of a subscription has no event.
+        case subscriptionCreated = "subscription.created"
+        /// A caller has ended a subscription, and its copies are removed or ordinary entries. The removal of a
+        /// namespace ends its subscriptions without events.
+        case subscriptionRemoved = "subscription.removed"
         /// A subscription has a new generation.
         case subscriptionRefreshed = "subscription.refreshed"
         /// The source of a subscription gave no list, for the first time since it last gave one, or the credential of
@@ -40,6 +45,7 @@ package struct Event: Sendable {
         case entries(EntryChange.Subject)
         case change(ChangeSummary)
         case subscription(SubscriptionReport)
+        case endedSubscription(name: String)
         case listener(ResetReason)
     }
 
@@ -69,6 +75,7 @@ package struct Event: Sendable {
             case .entries(.others(_, let filter)): (filter?.url?.utf8.count ?? 0) + (filter?.prefix?.utf8.count ?? 0)
             case .change(let change): change.target.url.utf8.count + change.lane.utf8.count
             case .subscription(let report): report.name.utf8.count + (report.sourceProblem?.reason.utf8.count ?? 0)
+            case .endedSubscription(let name): name.utf8.count
             case .listener: 0
             }
         return 512 + 2 * texts
@@ -155,7 +162,7 @@ package struct EventFilter: Hashable, Sendable {
         case .page(let report): return isOf(report.key, report.tags)
         case .entries(.entry(let entry)): return isOf(entry.key, entry.tags)
         case .change(let change): return isOf(change.target.key, [])
-        case .entries(.others), .subscription, .listener: return true
+        case .entries(.others), .subscription, .endedSubscription, .listener: return true
         }
     }
 

@@ -18,7 +18,7 @@ struct ReplayWindow {
             switch event.subject {
             case .download(let report): key = report.status.key
             case .page(let report): key = report.key
-            case .entries, .change, .subscription, .listener: return nil
+            case .entries, .change, .subscription, .endedSubscription, .listener: return nil
             }
         }
     }

@@ -99,6 +99,7 @@ extension SubscriptionService {
             if lives[id] == nil { lives[id] = RecordLife() }
             step(.turn(space: space.id), id)
             scheduleAdvance()
+            if old == nil { publish(.subscriptionCreated, report(of: record)) }
             return (record, isNew: old == nil)
         } catch {
             throw SubscriptionFailure(error)

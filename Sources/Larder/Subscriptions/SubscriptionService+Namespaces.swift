@@ -56,7 +56,6 @@ extension SubscriptionService {
         do {
             try store.mark(namespace, endingWith: space)
         } catch {
-            tools.logger.warning(
             throw SubscriptionFailure(error)
         }
         for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = space }
@@ -72,17 +71,18 @@ extension SubscriptionService {
             marksToForget.remove(namespace)
         } catch {
             guard marksToForget.insert(namespace).inserted else { return }
+            tools.logger.warning(
                 "the state of subscriptions cannot note that their namespace was not removed; the note is repeated",
                 metadata: ["namespace": "\(namespace)", "reason": "\(error)"])
         }
     }
 
-    private func discard(_ record: SubscriptionRecord, _ store: SubscriptionStore) {
     /// Tries again to remove marks in the store.
     func forgetMarks() {
         for namespace in marksToForget { unmark(namespace) }
     }
 
+    private func discard(_ record: SubscriptionRecord, _ store: SubscriptionStore) {
         step(.discarded, record.id)
         (records[record.id], lives[record.id]) = (nil, nil)
         for waiter in endings.removeValue(forKey: record.id) ?? [] { waiter(.success(0)) }

@@ -72,6 +72,7 @@ extension SubscriptionService {
         let end: @Sendable (Result<Int, SubscriptionFailure>) -> Void = { [self] result in
             queue.async { [self] in
                 releasing.remove(holder)
+                if case .success = result { publishEnd(of: holder) }
                 completion(result)
             }
         }

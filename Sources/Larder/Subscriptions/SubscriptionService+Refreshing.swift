@@ -28,7 +28,7 @@ extension SubscriptionService {
             }
         }
         set.cancelOldRequests()
-        if !hadProblem, set.machine.problem != nil { report(.subscriptionFailed, set) }
+        if !hadProblem, set.machine.problem != nil { publish(.subscriptionFailed, set.report) }
         scheduleSave(set)
         scheduleAdvance()
     }
@@ -172,7 +172,7 @@ extension SubscriptionService {
         let lost = outcome.lost.mapValues { $0.memberLoss(keepsCopy: false) }
         let outdated = outcome.outdated.mapValues { $0.memberLoss(keepsCopy: true) }
         handle(.switched(lost: lost.merging(outdated) { lost, _ in lost }), set)
-        if ends { report(.subscriptionRefreshed, set) }
+        if ends { publish(.subscriptionRefreshed, set.report) }
         if case .open(let store) = phase { save(set, store) }
     }
 
@@ -180,16 +180,6 @@ extension SubscriptionService {
         if case .open(let stage) = set.stage { stage.abandon() }
         set.stage = .none
         set.settled = [:]
-    }
-
-    // MARK: - Events
-
-    private func report(_ kind: Event.Kind, _ set: HeldSet) {
-        guard tools.events.isWanted else { return }
-        tools.events.publish([
-            Event(
-                kind: kind, time: tools.clock.now(), namespace: set.namespace, subject: .subscription(set.report))
-        ])
     }
 }
 

@@ -118,7 +118,10 @@ extension SubscriptionService {
                 guard case .open(let store) = phase else { return }
                 let isDone = forget(record, result, store)
                 step(.released(isDone: isDone), id)
-                if isDone { (records[id], lives[id]) = (nil, nil) }
+                if isDone {
+                    (records[id], lives[id]) = (nil, nil)
+                    publishEnd(of: record.holder)
+                }
                 for waiter in endings.removeValue(forKey: id) ?? [] {
                     waiter(result.mapError { .cache(DownloadError($0)) })
                 }

@@ -131,6 +131,7 @@ extension Event {
                 .init("wanted", .number(report.wanted)), .init("held", .number(report.held)),
             ]
             if let problem = report.sourceProblem { members.append(.init("problem", .string(problem.reason))) }
+        case .endedSubscription(let name): members.append(.init("name", .string(name)))
         case .listener(let reason):
             members.append(.init("reason", .string(reason.rawValue)))
         }

@@ -5,7 +5,7 @@ extension ServerEvent {
     func text(forTerminal: Bool) -> String {
         let cells = [
             Cell(data["time"]?.stringValue ?? ""), Cell(type), Cell(data["namespace"]?.stringValue ?? ""),
-            Cell(data["url"]?.stringValue ?? data["key"]?.stringValue ?? ""), details,
+            Cell(["url", "key", "name"].lazy.compactMap { data[$0]?.stringValue }.first ?? ""), details,
         ]
         let texts = cells.map { $0.text(forTerminal: forTerminal) }
         return forTerminal ? texts.filter { !$0.isEmpty }.joined(separator: "  ") : texts.joined(separator: "\t")

@@ -40,6 +40,7 @@ extension Event {
         case .entries(.others(let count, _)): "\(count) others"
         case .change(let change): "change \(change.id)"
         case .subscription(let report): report.name
+        case .endedSubscription(let name): name
         case .listener(let reason): "\(reason)"
         }
     }

@@ -32,7 +32,8 @@ struct RefreshRoomTests {
         var simulation = Self.simulation(roomless: Self.urls[...])
         #expect(simulation.switches.isEmpty && simulation.dropCount == 1 && simulation.machine.noRoomSince != nil)
         #expect(Self.urls.allSatisfy { simulation.version($0) == 1 })
-        simulation.run(for: .seconds(1800))
+        // The next round, in which each member has a place of its own, begins in an hour.
+        simulation.run(for: .seconds(3600))
         for _ in 0..<5 {
             simulation.forgetRequests()
             simulation.run(for: .seconds(3600))
