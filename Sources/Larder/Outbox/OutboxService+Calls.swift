@@ -26,7 +26,7 @@ extension OutboxService {
         let key = request.callerKey(in: namespace)
         queue.async { [self] in
             do throws(OutboxFailure) {
-                if let earlier = try earlier(key, caller) {
+                if let earlier = try earlier(key, caller, namespace) {
                     return completion(.success(Acceptance(change: earlier, isNew: false)))
                 }
                 try checkOrigin(request.url, space)
@@ -66,9 +66,11 @@ extension OutboxService {
 
     /// The change of an earlier request with the same key. A repeated request is answered even if the base has left
     /// the cache, or the origin has been forbidden.
-    private func earlier(_ key: CallerKey?, _ caller: String) throws(OutboxFailure) -> Change? {
+    private func earlier(
+        _ key: CallerKey?, _ caller: String, _ namespace: String
+    ) throws(OutboxFailure) -> Change? {
         guard let key, let store = try storeIfExists() else { return nil }
-        return try mapping { () throws(OutboxError) in try store.change(ofCaller: caller, key) }
+        return try mapping { () throws(OutboxError) in try store.change(ofCaller: caller, key, in: namespace) }
     }
 
     /// Refuses an origin that the server would not contact now. The origin is checked again for each request.
