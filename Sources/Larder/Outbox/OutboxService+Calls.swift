@@ -146,6 +146,17 @@ extension OutboxService {
 
     // MARK: - Reading
 
+    /// Adds the end and the cause of the wait for its origin to a pending change. Another change may have caused the
+    /// wait, so the row of this one does not have it.
+    private func noteWait(
+        _ state: ChangeState, _ origin: String, _ nextAttempt: inout Timestamp?, _ problem: inout ChangeProblem?
+    ) {
+        guard state == .pending, let wait = wait(for: origin) else { return }
+        if let nextAttempt, nextAttempt >= wait.end { return }
+        nextAttempt = wait.end
+        if problem == nil { problem = ChangeProblem(wait.cause) }
+    }
+
     package func list(
         in namespace: String, states: Set<ChangeState>?, key: String?, after: Change.ID?, limit: Int,
         completion: @escaping Completion<ChangePage>
@@ -153,12 +164,22 @@ extension OutboxService {
         reply(completion) { [self] () throws(OutboxFailure) in
             let filter = ChangeFilter(namespace: namespace, states: states, key: key)
             guard let store = try storeIfExists() else { return .empty }
-            return try mapping { () throws(OutboxError) in try store.list(filter, after: after, limit: limit) }
+            var page = try mapping { () throws(OutboxError) in try store.list(filter, after: after, limit: limit) }
+            for place in page.changes.indices {
+                var change = page.changes[place]
+                noteWait(change.state, change.target.origin, &change.nextAttempt, &change.problem)
+                page.changes[place] = change
+            }
+            return page
         }
     }
 
     package func find(_ id: Change.ID, in namespace: String, completion: @escaping Completion<Change>) {
-        reply(completion) { [self] () throws(OutboxFailure) in try change(id, namespace) }
+        reply(completion) { [self] () throws(OutboxFailure) in
+            var change = try change(id, namespace)
+            noteWait(change.state, change.draft.target.origin, &change.nextAttempt, &change.problem)
+            return change
+        }
     }
 
     /// The numbers of a namespace's changes.
