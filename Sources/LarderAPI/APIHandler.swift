@@ -138,7 +138,7 @@ final class APIHandler: RequestHandler {
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
             return .accept(.none) { Call(exchange: $0, context: context).respond(problem) }
         }
-        context.observer(problem.status, problem.detail)
+        context.observer(problem.status, problem.failure)
         return .refuse(context.readable(.problem(problem)))
     }
 
@@ -161,14 +161,14 @@ final class APIHandler: RequestHandler {
         of request: Request, operation: String, since start: ContinuousClock.Instant
     ) -> @Sendable (Int, String?) -> Void {
         let (metrics, logger, logsRequests) = (metrics, logger, logsRequests)
-        return { status, detail in
+        return { status, failure in
             let duration = ContinuousClock.now - start
             metrics.record(operation: operation, status: status, duration: duration)
             // The server itself has failed. An operator must see the failure even if requests are not logged.
-            if let detail, status == 500 || status == 507 {
+            if let failure {
                 logger.error(
                     "request failed",
-                    metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
+                    metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(failure)"])
             }
             guard logsRequests else { return }
             // The query may contain a secret, and so may the path of a malformed request. Neither is logged.

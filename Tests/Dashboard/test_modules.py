@@ -402,6 +402,8 @@ def test_the_decisions_about_a_change_depend_on_its_state(run):
     assert decisions("conflict", kind="clash") == ["ours", "theirs", "edit", "retry", "cancel"]
     assert decisions("conflict", "DELETE", "clash") == ["ours", "theirs", "retry", "cancel"]
     assert decisions("rejected", kind="unreadable") == ["ours", "edit", "retry", "cancel"]
+    assert decisions("uncertain", kind="redirected") == ["ours", "edit", "retry", "cancel"]
+    assert decisions("rejected", kind="redirected") == ["edit", "retry", "cancel"]
     assert decisions("uncertain", "POST", "unknownOutcome") == ["retry", "cancel"]
     assert decisions("blocked") == decisions("pending") == ["retry", "cancel"]
     assert decisions("done") == decisions("confirmed") == ["revert"]

@@ -57,6 +57,23 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
+    @Test("A limit of a namespace that is reached causes a 507, but no log line, because the server has not failed")
+    func callersLimit() async throws {
+        let directory = try TemporaryDirectory()
+        let larder = try await LarderProcess(
+            directory: directory.path("cache"), arguments: ["--state-directory", directory.path("state")])
+        var statuses: [Int] = []
+        for number in 0...256 {
+            let reply = try await larder.client.request(
+                "PUT", "/credentials/key-\(number)", fields: [.contentType: "application/json"],
+                text: #"{"origins": ["https://example.com"], "headers": {"Cookie": "a"}}"#)
+            statuses.append(reply.status)
+        }
+        #expect(statuses.last == 507 && Set(statuses.dropLast()) == [200])
+        #expect(try await larder.stop() == .status(0))
+        #expect(larder.logLines("request failed").isEmpty)
+    }
+
     @Test(
         "If the disk fills up during 100 stores, each gets 507 or stores a whole body; with new room, stores succeed",
         .enabled(if: canMount, "it needs a file system of its own"))

@@ -26,7 +26,7 @@ extension OutboxService {
         let key = request.callerKey(in: namespace)
         queue.async { [self] in
             do throws(OutboxFailure) {
-                if let earlier = try earlier(key, caller) {
+                if let earlier = try earlier(key, caller, namespace) {
                     return completion(.success(Acceptance(change: earlier, isNew: false)))
                 }
                 try checkOrigin(request.url, space)
@@ -66,9 +66,11 @@ extension OutboxService {
 
     /// The change of an earlier request with the same key. A repeated request is answered even if the base has left
     /// the cache, or the origin has been forbidden.
-    private func earlier(_ key: CallerKey?, _ caller: String) throws(OutboxFailure) -> Change? {
+    private func earlier(
+        _ key: CallerKey?, _ caller: String, _ namespace: String
+    ) throws(OutboxFailure) -> Change? {
         guard let key, let store = try storeIfExists() else { return nil }
-        return try mapping { () throws(OutboxError) in try store.change(ofCaller: caller, key) }
+        return try mapping { () throws(OutboxError) in try store.change(ofCaller: caller, key, in: namespace) }
     }
 
     /// Refuses an origin that the server would not contact now. The origin is checked again for each request.
@@ -144,6 +146,17 @@ extension OutboxService {
 
     // MARK: - Reading
 
+    /// Adds the end and the cause of the wait for its origin to a pending change. Another change may have caused the
+    /// wait, so the row of this one does not have it.
+    private func noteWait(
+        _ state: ChangeState, _ origin: String, _ nextAttempt: inout Timestamp?, _ problem: inout ChangeProblem?
+    ) {
+        guard state == .pending, let wait = wait(for: origin) else { return }
+        if let nextAttempt, nextAttempt >= wait.end { return }
+        nextAttempt = wait.end
+        if problem == nil { problem = ChangeProblem(wait.cause) }
+    }
+
     package func list(
         in namespace: String, states: Set<ChangeState>?, key: String?, after: Change.ID?, limit: Int,
         completion: @escaping Completion<ChangePage>
@@ -151,12 +164,22 @@ extension OutboxService {
         reply(completion) { [self] () throws(OutboxFailure) in
             let filter = ChangeFilter(namespace: namespace, states: states, key: key)
             guard let store = try storeIfExists() else { return .empty }
-            return try mapping { () throws(OutboxError) in try store.list(filter, after: after, limit: limit) }
+            var page = try mapping { () throws(OutboxError) in try store.list(filter, after: after, limit: limit) }
+            for place in page.changes.indices {
+                var change = page.changes[place]
+                noteWait(change.state, change.target.origin, &change.nextAttempt, &change.problem)
+                page.changes[place] = change
+            }
+            return page
         }
     }
 
     package func find(_ id: Change.ID, in namespace: String, completion: @escaping Completion<Change>) {
-        reply(completion) { [self] () throws(OutboxFailure) in try change(id, namespace) }
+        reply(completion) { [self] () throws(OutboxFailure) in
+            var change = try change(id, namespace)
+            noteWait(change.state, change.draft.target.origin, &change.nextAttempt, &change.problem)
+            return change
+        }
     }
 
     /// The numbers of a namespace's changes.

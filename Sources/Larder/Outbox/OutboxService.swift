@@ -99,6 +99,9 @@ package final class OutboxService: @unchecked Sendable {
     var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?
     let alarm: WallClockAlarm
 
+    /// The time for which all changes of an origin wait; `nil`: they do not.
+    func wait(for origin: String) -> OriginWait? { machine.wait(for: origin, tools.clock.now()) }
+
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
         self.random = random

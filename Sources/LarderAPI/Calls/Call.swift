@@ -21,7 +21,7 @@ struct Call: Sendable {
     }
 
     func respond(_ problem: Problem) {
-        context.observer(problem.status, problem.detail)
+        context.observer(problem.status, problem.failure)
         exchange.respond(context.readable(.problem(problem)))
     }
 

@@ -116,8 +116,8 @@ extension Problem {
         case .invalid(let fault): self.init(422, error.reason, pointer: fault.pointer)
         case .changeTooLarge(let limit):
             self.init(413, error.reason, extensions: [.init("limit", .number(limit))])
-        case .tooManyChanges, .tooManyBytes, .tooManyEdits, .tooManyCredentials, .state(.noSpace):
-            self.init(507, error.reason)
+        case .tooManyChanges, .tooManyBytes, .tooManyEdits, .tooManyCredentials: self = .overLimit(error.reason)
+        case .state(.noSpace): self.init(507, error.reason)
         case .keyReused: self.init(422, error.reason, pointer: "/idempotencyKey")
         case .noChange: self = .notFound(error.reason)
         case .noCredential: self.init(422, error.reason, pointer: "/credential")

@@ -13,6 +13,12 @@ struct Problem: Error, Sendable {
     /// The members that only some problems have: `originStatus`, `retryAfter`, `curlCode` and `limit`.
     var extensions: [JSON.Member]
     var fields: HTTPFields
+    /// Whether a limit of the caller's namespace refuses the request. The server itself works, also if the status is
+    /// 507.
+    var isLimit = false
+
+    /// The detail, if the server itself has failed; otherwise `nil`.
+    var failure: String? { (status == 500 || status == 507) && !isLimit ? detail : nil }
 
     init(
         _ status: Int, _ detail: String, pointer: String? = nil, extensions: [JSON.Member] = [],
@@ -65,6 +71,13 @@ struct Problem: Error, Sendable {
             415,
             (given.map { "the Content-Type \"\($0)\" is not accepted" } ?? "the Content-Type is missing")
                 + "; send the body as \(expected)")
+    }
+
+    /// The refusal of a request that would exceed a limit of the caller's namespace.
+    static func overLimit(_ detail: String, extensions: [JSON.Member] = []) -> Problem {
+        var problem = Problem(507, detail, extensions: extensions)
+        problem.isLimit = true
+        return problem
     }
 
     static func tooLarge(limit: Int) -> Problem {

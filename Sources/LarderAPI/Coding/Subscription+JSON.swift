@@ -58,7 +58,7 @@ extension Problem {
         case .noDirectory: self.init(501, failure.description)
         case .noSubscription, .noNamespace: self = .notFound(failure.description)
         case .tooMany(let limit), .tooLong(let limit):
-            self.init(507, failure.description, extensions: [.init("limit", .number(limit))])
+            self = .overLimit(failure.description, extensions: [.init("limit", .number(limit))])
         case .refused: self.init(403, failure.description, pointer: "/source")
         case .noCredential: self.init(422, failure.description, pointer: "/credential")
         case .conditionFailed: self = .preconditionFailed

@@ -15,6 +15,12 @@ package struct HostPause: Hashable, Sendable {
     }
 }
 
+/// The time in which no change of an origin is sent.
+package struct OriginWait: Hashable, Sendable {
+    package var cause: ChangeProblem.Kind
+    package var end: Timestamp
+}
+
 /// The requests to one origin, the pause that it wants, and the circuit that opens when it fails.
 ///
 /// A pause and an open circuit start no request. After the end of both, a single probe goes out: an answer closes the
@@ -59,6 +65,16 @@ struct HostState: Sendable {
     /// Whether the state is that of an origin that the machine has never met.
     func isSpent(_ now: Timestamp) -> Bool {
         changes == 0 && flights == 0 && !isPaused(now) && (circuit?.isOver(now) ?? true)
+    }
+
+    /// The end of the pause or of the open circuit, and its cause; `nil`: requests can start.
+    func wait(_ now: Timestamp) -> OriginWait? {
+        // After a step of the clock back, the origin's wish counts from now on.
+        let wished = pause.map { min($0.end, now + $0.longest) } ?? now
+        let opened = circuit.flatMap { $0.isOver(now) ? nil : $0.end } ?? now
+        guard max(wished, opened) > now else { return nil }
+        return wished >= opened
+            ? OriginWait(cause: .throttled, end: wished) : OriginWait(cause: .unreachable, end: opened)
     }
 
     mutating func canStart(_ now: Timestamp) -> Bool {

@@ -151,7 +151,7 @@ extension OutboxMachine {
     private mutating func sawAbsence(_ key: LaneKey, _ change: Change, _ turn: inout Turn) {
         if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
         if change.draft.base == .blind { return sendBlindly(key, change, over: nil, &turn) }
-        if isContradiction(key, .absent) { return clash(key, change, nil, .validatorRefused, &turn) }
+        if isContradiction(key, .absent) { return contradiction(key, change, nil, &turn) }
         guard change.draft.base == .absent else { return clash(key, change, nil, .deleted, &turn) }
         send(key, ownContent(change), .ifNoneMatchAny, &turn)
     }
@@ -167,7 +167,7 @@ extension OutboxMachine {
             return sendBlindly(key, change, over: version, &turn)
         }
         guard let version = settledVersion(key, change, answer, &turn) else { return }
-        if isContradiction(key, .version(digest)) { return clash(key, change, version, .validatorRefused, &turn) }
+        if isContradiction(key, .version(digest)) { return contradiction(key, change, version, &turn) }
         let mergesRewriting = change.mergesRewriting(digest)
         if change.isBase(digest), !mergesRewriting {
             return send(key, ownContent(change), Self.guarding(version), &turn)
@@ -204,6 +204,12 @@ extension OutboxMachine {
     private mutating func isContradiction(_ key: LaneKey, _ sight: Lane.Sight) -> Bool {
         lanes[key]!.sight = sight
         return lanes[key]!.refusals >= Self.promptRefusals && lanes[key]!.refusedSight == sight
+    }
+
+    private mutating func contradiction(
+        _ key: LaneKey, _ change: Change, _ version: ResourceVersion?, _ turn: inout Turn
+    ) {
+        clash(key, change, version, .validatorRefused, status: lanes[key]!.refusedStatus, &turn)
     }
 
     static func guarding(_ version: ResourceVersion) -> WriteGuard {

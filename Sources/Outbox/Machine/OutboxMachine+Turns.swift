@@ -118,6 +118,9 @@ extension OutboxMachine {
 
     // MARK: - Dates
 
+    /// The time for which all changes of an origin wait, because of an answer to one of them; `nil`: they do not.
+    package func wait(for origin: String, _ now: Timestamp) -> OriginWait? { hosts[origin]?.wait(now) }
+
     /// The date of the next start or expiry that no other event causes.
     func nextDate(_ now: Timestamp) -> Timestamp? {
         // The end of a flight, or of an expiry, is an event.

@@ -21,7 +21,7 @@ enum OutboxSchema {
         file: "outbox.sqlite",
         // "LdOx".
         application: 0x4C64_4F78,
-        migrations: [first, second, third, fourth, fifth])
+        migrations: [first, second, third, fourth, fifth, sixth])
 
     private static let first = """
         CREATE TABLE changes (
@@ -93,5 +93,11 @@ enum OutboxSchema {
 
     private static let fifth = """
         CREATE TABLE removals (namespace TEXT PRIMARY KEY);
+        """
+
+    /// A key of one namespace must tell no caller of another namespace that it was used.
+    private static let sixth = """
+        DROP INDEX changesByCallerKey;
+        CREATE UNIQUE INDEX changesByCallerKey ON changes(namespace, caller, callerKey) WHERE callerKey IS NOT NULL;
         """
 }

@@ -45,11 +45,13 @@ extension OutboxStore {
         }
     }
 
-    /// The change of the caller's earlier request with this key; `nil` when there is none.
+    /// The change of the caller's earlier request with this key in the namespace; `nil` when there is none.
     ///
     /// - Throws: ``OutboxError/keyReused(change:)``
-    package func change(ofCaller caller: String, _ key: CallerKey) throws(OutboxError) -> Change? {
-        try read { db in try Self.change(db, caller, key) }
+    package func change(
+        ofCaller caller: String, _ key: CallerKey, in namespace: String
+    ) throws(OutboxError) -> Change? {
+        try read { db in try Self.change(db, namespace, caller, key) }
     }
 
     /// The changes that have not ended, in their order, for ``OutboxEvent/restarted(_:pauses:)``. Changes in the state

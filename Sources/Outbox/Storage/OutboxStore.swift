@@ -84,7 +84,7 @@ package final class OutboxStore: Sendable {
     package func insert(_ draft: ChangeDraft, now: Timestamp) throws(OutboxError) -> Insertion {
         try draft.check(limits)
         return try write { [limits] db in
-            if let earlier = try Self.change(db, draft.caller, draft.callerKey) {
+            if let earlier = try Self.change(db, draft.namespace, draft.caller, draft.callerKey) {
                 return Insertion(change: earlier, isNew: false)
             }
             try Self.makeRoom(for: draft, db, limits, now)
@@ -113,10 +113,12 @@ package final class OutboxStore: Sendable {
         }
     }
 
-    static func change(_ db: Database, _ caller: String, _ key: CallerKey?) throws -> Change? {
+    static func change(
+        _ db: Database, _ namespace: String, _ caller: String, _ key: CallerKey?
+    ) throws -> Change? {
         guard let key else { return nil }
-        let sql = "SELECT * FROM changes WHERE caller = ? AND callerKey = ?"
-        guard let row = try Row.fetchOne(db, sql: sql, arguments: [caller, key.text]) else { return nil }
+        let sql = "SELECT * FROM changes WHERE namespace = ? AND caller = ? AND callerKey = ?"
+        guard let row = try Row.fetchOne(db, sql: sql, arguments: [namespace, caller, key.text]) else { return nil }
         let change = try full(db, row)
         guard change.draft.callerKey == key else { throw OutboxError.keyReused(change: change.id) }
         return change

@@ -134,15 +134,17 @@ struct OutboxFullDiskTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A POST with an outcome that a full disk cannot keep waits for a decision, and is not sent again")
-    func post() async throws {
+    @Test(
+        "A POST with an outcome that a full disk cannot keep is not sent again: it is done, or uncertain after a kill",
+        arguments: [false, true])
+    func post(isKilled: Bool) async throws {
         guard let disk = try SmallDisk(size: "8m") else {
             return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
         }
         let store = try Store(holdsAnswers: true)
         defer { store.gate.open() }
         let directory = try TemporaryDirectory()
-        let larder = try await start(directory, disk)
+        var larder = try await start(directory, disk)
         let reply = try await larder.call(
             "POST", "/outbox", ["url": .string(store.origin.url("/list")), "method": "POST", "body": 1])
         let place = try #require(reply["Location"])
@@ -150,10 +152,14 @@ struct OutboxFullDiskTests {
         try await blocking { try disk.fill() }
         store.gate.open()
         try await poll("the store to fail") { !larder.logLines("a change cannot be stored").isEmpty }
+        if isKilled {
+            try await larder.crash()
+            larder = try await start(directory, disk)
+        }
         #expect(truncate(disk.mount.path("filler"), 0) == 0)
-        // The origin has answered, but the answer could not be kept.
-        let change = try await larder.wait(for: place) { $0["state"] == "uncertain" }
-        #expect(change["mayBeApplied"] == true)
+        // The process alone knows that the origin has answered.
+        let change = try await larder.wait(for: place) { $0["state"] == (isKilled ? "uncertain" : "done") }
+        #expect(!isKilled || change["mayBeApplied"] == true)
         #expect(store.writes("/list") == 1)
         #expect(try await larder.stop() == .status(0))
     }

@@ -136,7 +136,7 @@ struct OutboxSafetyTests {
         }
     }
 
-    @Test("A repeated request with its key is the same change, and another request with the key is refused")
+    @Test("A repeated request with its key is the same change, and another one of the same namespace is refused")
     func idempotency() async throws {
         try await TestOutbox.withOne { outbox in
             let document = try TestDocument(#"{"a":1}"#)
@@ -146,6 +146,9 @@ struct OutboxSafetyTests {
             _ = try await outbox.wait(for: .done, of: first)
             #expect(try await outbox.accept(request).id == first.id)
             #expect(try await outbox.accept(request, by: "bob").id != first.id)
+            outbox.names.set(["default", "other"])
+            let second = try await outbox.accept(request, in: "other")
+            #expect(second.id != first.id && second.draft.namespace == "other")
             request.idempotency = ("key-1", Array("other".utf8))
             do {
                 try await outbox.accept(request)

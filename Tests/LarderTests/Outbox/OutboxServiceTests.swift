@@ -71,6 +71,33 @@ struct OutboxServiceTests {
         }
     }
 
+    @Test("A change that waits for the pause of its origin shows the end and the cause of the pause")
+    func originPause() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = [.answer(429, [.retryAfter: "60"])] }
+            let first = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            try await document.origin.waitForRequests(1)
+            let paused = try await outbox.wait(for: .pending, of: first)
+            let end = outbox.clock.now() + .seconds(60)
+            #expect(paused.nextAttempt == end && paused.problem == ChangeProblem(.throttled, status: 429))
+            let behind = try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":2}"#)
+            var request = ChangeRequest(
+                url: try CanonicalURL(document.url + "?other"), content: .body([0x31], type: nil))
+            request.method = "POST"
+            let other = try await outbox.accept(request)
+            for id in [behind.id, other.id] {
+                let waiting = try await outbox.find(id)
+                #expect(waiting.nextAttempt == end && waiting.problem == ChangeProblem(.throttled))
+            }
+            let page = try await result {
+                outbox.service.list(in: "default", states: nil, key: nil, after: nil, limit: 10, completion: $0)
+            }
+            #expect(page.changes.map(\.nextAttempt) == [end, end, end])
+            #expect(page.changes.map(\.problem?.status) == [429, nil, nil])
+        }
+    }
+
     @Test("A POST with a lost answer is held, and only a decision sends it again")
     func lostPost() async throws {
         try await TestOutbox.withOne { outbox in

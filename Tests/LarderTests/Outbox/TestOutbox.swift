@@ -113,8 +113,10 @@ final class TestOutbox: Sendable {
     // MARK: - Calls
 
     @discardableResult
-    func accept(_ request: ChangeRequest, by caller: String = "ada") async throws -> Change {
-        try await result { self.service.accept(request, in: "default", by: caller, completion: $0) }.change
+    func accept(
+        _ request: ChangeRequest, in namespace: String = "default", by caller: String = "ada"
+    ) async throws -> Change {
+        try await result { self.service.accept(request, in: namespace, by: caller, completion: $0) }.change
     }
 
     /// A PUT of a JSON text on a version of a document that its author saw.

@@ -75,6 +75,23 @@ struct PauseTests {
         #expect(isQuiet(until: shell.now + .seconds(3600)))
     }
 
+    @Test("The wait of an origin has its end and its cause, and ends with the later of a pause and an open circuit")
+    func wait() throws {
+        let (_, _, end) = try paused()
+        let origin = "https://origin.example"
+        #expect(shell.machine.wait(for: origin, shell.now) == OriginWait(cause: .throttled, end: end))
+        #expect(shell.machine.wait(for: origin, end) == nil)
+        #expect(shell.machine.wait(for: "https://other.example", shell.now) == nil)
+        // After a step of the clock back, the whole pause is left.
+        let past = shell.now - .seconds(86_400)
+        #expect(shell.machine.wait(for: origin, past)?.end == past + .seconds(3600))
+        let other = Shell()
+        for number in 0..<3 { other.accept(try .post("x", at: "https://origin.example/\(number)")) }
+        for _ in 0..<3 { other.step(.sendFailed(other.sends.removeFirst().flight, .notSent)) }
+        let wait = try #require(other.machine.wait(for: origin, other.now))
+        #expect(wait.cause == .unreachable && wait.end > other.now)
+    }
+
     @Test("Clock back a day: a pause begins again, and does not become longer")
     func clockBack() throws {
         for restarts in [false, true] {

@@ -104,12 +104,14 @@ struct ExistingOutboxTests {
         #expect(try Format(path) == new)
     }
 
-    /// Format 5 after format 3.
+    /// Format 6 after format 3.
     private static let laterTables = """
 
         ALTER TABLE changes ADD COLUMN baseType TEXT;
         CREATE TABLE removals (namespace TEXT PRIMARY KEY);
-        PRAGMA user_version = 5;
+        DROP INDEX changesByCallerKey;
+        CREATE UNIQUE INDEX changesByCallerKey ON changes(namespace, caller, callerKey) WHERE callerKey IS NOT NULL;
+        PRAGMA user_version = 6;
         """
 
     private static let tables = """

@@ -155,6 +155,21 @@ struct OutboxStoreTests {
         #expect(try store.insert(.post("x"), now: now).isNew && store.insert(.post("x"), now: now).isNew)
     }
 
+    @Test("A key of one namespace does not show in another one, and is refused in its own")
+    func keysOfNamespaces() throws {
+        let store = try open()
+        let first = try store.insert(.post("x", key: "k"), now: now).change
+        let other = try ChangeDraft.post("y", key: "k").with { $0.namespace = "m" }
+        let second = try store.insert(other, now: now)
+        #expect(second.isNew && second.change.id != first.id)
+        let key = try #require(other.callerKey)
+        #expect(try store.change(ofCaller: other.caller, key, in: "m") == second.change)
+        #expect(try store.change(ofCaller: other.caller, key, in: "o") == nil)
+        #expect(throws: OutboxError.keyReused(change: first.id)) {
+            try store.change(ofCaller: other.caller, key, in: "n")
+        }
+    }
+
     @Test("The limits of a change and of a namespace are checked with the insertion, and ended changes free their room")
     func limits() throws {
         let store = try open {

@@ -50,8 +50,8 @@ package struct ChangeRequest: Sendable {
 
     var target: ChangeTarget { ChangeTarget(url, key: CacheKey.url(canonical: url.string).text) }
 
-    /// The key together with the digest of the request. The namespace counts as a part of the request, because the
-    /// store looks keys up by their caller alone.
+    /// The key together with the digest of the namespace and the request, as in the rows of earlier builds, which had
+    /// looked keys up in all namespaces.
     func callerKey(in namespace: String) -> CallerKey? {
         idempotency.map { key, payload in
             CallerKey(key, payload: BodyDigest(of: Array("\(namespace)\n".utf8) + payload))
