@@ -148,11 +148,22 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
-    /// Sets ``SubscriptionRecord/endingSpace`` of all subscriptions of a namespace.
-    package func mark(_ namespace: String, endingWith space: Int?) throws(StateError) {
+    /// Sets ``SubscriptionRecord/endingSpace`` of all subscriptions of a namespace. A row that a removed namespace with
+    /// the name has left keeps the number of that namespace.
+    package func mark(_ namespace: String, endingWith space: Int) throws(StateError) {
         try write { db in
             try db.execute(
-                sql: "UPDATE subscriptions SET endingSpace = ? WHERE namespace = ?", arguments: [space, namespace])
+                sql: "UPDATE subscriptions SET endingSpace = ? WHERE namespace = ? AND endingSpace IS NULL",
+                arguments: [space, namespace])
+        }
+    }
+
+    /// Takes ``mark(_:endingWith:)`` back.
+    package func unmark(_ namespace: String, endingWith space: Int) throws(StateError) {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE subscriptions SET endingSpace = NULL WHERE namespace = ? AND endingSpace = ?",
+                arguments: [namespace, space])
         }
     }
 
