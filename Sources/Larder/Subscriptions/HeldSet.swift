@@ -71,10 +71,10 @@ final class HeldSet: @unchecked Sendable {
     private var unsaved: Set<String>?
     var isSaveScheduled = false
 
-    /// `copies`: the keys of the copies in the generation.
+    /// `copies`: the dates of the copies in the generation, by their keys.
     init(
-        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], copies: Set<String>, generation: Int64,
-        now: Timestamp
+        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], copies: [String: Timestamp],
+        generation: Int64, now: Timestamp
     ) {
         id = record.id
         namespace = record.namespace
@@ -84,11 +84,12 @@ final class HeldSet: @unchecked Sendable {
         futureDates = FutureDates(record.source.futureDates)
         self.generation = generation
         saved = Dictionary(uniqueKeysWithValues: members.map { ($0.member.item.key, $0) })
-        confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }
+        // A state that was lost had the dates of its members.
+        confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }.merging(copies) { own, _ in own }
         var state = record.source.refresh
         state.members = members.filter { $0.position >= 0 }.map(\.member)
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
-        state.copies = copies.subtracting(saved.keys)
+        state.copies = Set(copies.keys).subtracting(saved.keys)
         machine = RefreshMachine(record.definition.rules, state, at: now)
         ownOrigins = Set(record.definition.source.urls.compactMap { (try? CanonicalURL($0))?.origin })
     }
