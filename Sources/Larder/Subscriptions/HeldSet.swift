@@ -42,6 +42,8 @@ final class HeldSet: @unchecked Sendable {
     var validators: (etag: String?, lastModified: String?)
     /// When the source first listed its items that claim to be from the future.
     var futureDates: FutureDates
+    /// The items of the last list without a URL that can be fetched.
+    var leftOut: Int
     var stage = Stage.none {
         didSet { if case .none = stage { stagedBytes = StagedBytes() } }
     }
@@ -80,6 +82,7 @@ final class HeldSet: @unchecked Sendable {
         namespace = record.namespace
         definition = record.definition
         self.spaceID = spaceID
+        leftOut = record.source.leftOut
         validators = (record.source.etag, record.source.lastModified)
         futureDates = FutureDates(record.source.futureDates)
         self.generation = generation
@@ -109,7 +112,7 @@ final class HeldSet: @unchecked Sendable {
         if let keys = machine.takeChanges() { unsaved?.formUnion(keys) } else { unsaved = nil }
         var source = SourceState(machine.stateOfSource)
         (source.etag, source.lastModified) = validators
-        source.futureDates = futureDates.firstListed
+        (source.futureDates, source.leftOut) = (futureDates.firstListed, leftOut)
         guard let unsaved else {
             let records = self.records
             return Changes(
@@ -193,7 +196,7 @@ final class HeldSet: @unchecked Sendable {
             missing: missing.prefix(SubscriptionReport.missingLimit).map {
                 .init(url: $0.item.url, reason: $0.problem?.reason, since: $0.problem?.since)
             },
-            missingCount: missing.count,
+            missingCount: missing.count, leftOut: leftOut,
             oldest: machine.wanted.compactMap { machine.members[$0]?.hasCopy == true ? confirmed[$0] : nil }.min(),
             nextRefresh: max(machine.sourceDue, machine.lookDate ?? machine.sourceDue),
             sourceProblem: machine.problem)

@@ -77,6 +77,7 @@ package final class SubscriptionStore: Sendable {
               SELECT namespace, host, until, pauses.saved FROM pauses, (SELECT DISTINCT namespace FROM subscriptions);
             DROP TABLE pauses;
             """,
+            "ALTER TABLE subscriptions ADD COLUMN leftOut INTEGER NOT NULL DEFAULT 0",
         ])
 
     let database: StateDatabase
@@ -114,6 +115,7 @@ package final class SubscriptionStore: Sendable {
                 record.source.etag = row["etag"]
                 record.source.lastModified = row["lastModified"]
                 record.source.futureDates = SourceState.futureDates(row["futureDates"])
+                record.source.leftOut = row["leftOut"]
                 record.ending = (row["ending"] as String?).flatMap(SubscriptionRecord.Ending.init)
                 record.endingSpace = row["endingSpace"]
                 return record
@@ -207,7 +209,7 @@ package final class SubscriptionStore: Sendable {
                 sql: """
                     UPDATE subscriptions SET etag = ?, lastModified = ?, saved = ?, due = ?, earliest = ?, interval = ?,
                     regularDue = ?, problem = ?, problemSince = ?, noRoomSince = ?, isUrgent = ?, isRedefined = ?,
-                    futureDates = ?
+                    futureDates = ?, leftOut = ?
                     WHERE id = ?
                     """,
                 arguments: source.row + [id])
