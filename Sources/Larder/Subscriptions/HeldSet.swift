@@ -127,6 +127,12 @@ final class HeldSet: @unchecked Sendable {
         return Changes(source: source, changed: changed)
     }
 
+    /// Forgets the dates of members that have left, of which a feed has ever more.
+    func forgetDates() {
+        guard confirmed.count > machine.wanted.count else { return }
+        confirmed = confirmed.filter { machine.members[$0.key] != nil }
+    }
+
     /// The store has the changes.
     func didSave(_ changes: Changes) {
         for record in changes.changed { saved[record.member.item.key] = record }
