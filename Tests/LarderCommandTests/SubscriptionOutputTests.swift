@@ -57,14 +57,15 @@ struct SubscriptionOutputTests {
         let subscription = try HeldSubscription.sample(
             "incomplete",
             [
-                .init("missing", missing), .init("missingCount", 5),
+                .init("missing", missing), .init("missingCount", 5), .init("leftOut", 2),
                 .init("sourceProblem", ["reason": "status 500", "since": "2026-01-30T08:05:09.000Z"]),
             ])
         #expect(
             subscription.report(now: now).lines(forTerminal: true) == [
                 "name        news", "source      feed http://h/feed", "state       incomplete", "refreshing  no",
-                "generation  2", "held        3", "wanted      4", "missing     5", "oldest      in 0 s",
-                "next        in 1 h", "problem     status 500", "since       1 d ago",
+                "generation  2", "held        3", "wanted      4", "missing     5",
+                "left out    2 without a URL that can be fetched", "oldest      in 0 s", "next        in 1 h",
+                "problem     status 500", "since       1 d ago",
             ])
         #expect(
             subscription.missingTable(now: now, forTerminal: true).lines(forTerminal: true, width: 80) == [

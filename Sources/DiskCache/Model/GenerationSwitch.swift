@@ -1,3 +1,5 @@
+import Primitives
+
 /// The result of a switch to the next generation.
 package struct GenerationSwitch: Sendable, Hashable {
     /// The reason for which a member is not in the generation, or is there with an old copy.
@@ -38,5 +40,7 @@ package struct HeldGeneration: Sendable, Hashable {
 package struct ResumedGeneration: Sendable, Hashable {
     /// 0 before the first generation.
     package let number: Int64
-    package let keys: Set<String>
+    /// The dates at which origins sent or confirmed the entries, by their keys; for an entry from no origin, the date
+    /// of its creation.
+    package let dates: [String: Timestamp]
 }

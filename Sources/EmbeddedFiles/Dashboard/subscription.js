@@ -67,7 +67,8 @@ export function subscriptionView(context, { key: name, query: first }) {
     function show(changed) {
         subscription = changed;
         wasShown = true;
-        const { state, refreshing, generation, wanted, held, sourceProblem, oldest, nextRefresh } = subscription;
+        const { state, refreshing, generation, wanted, held, leftOut, sourceProblem } = subscription;
+        const { oldest, nextRefresh } = subscription;
         trouble.show(null);
         fill(gone);
         columns.hidden = false;
@@ -75,8 +76,9 @@ export function subscriptionView(context, { key: name, query: first }) {
         parts.draw("chips", [state, refreshing, sourceProblem], () => fill(chips, ...chipsOf(subscription)));
         parts.draw("notes", [state, sourceProblem], () => fill(notes, ...notesOf(subscription)));
         completeness.show(subscription);
-        parts.draw("facts", [generation, oldest, refreshing, nextRefresh], () => fill(facts, ...listed([
+        parts.draw("facts", [generation, oldest, refreshing, nextRefresh, leftOut], () => fill(facts, ...listed([
             ["Generation", count(generation)],
+            ["Left out", leftOut > 0 && `${counted(leftOut, "item")} without a URL that can be fetched`],
             ["Oldest copy", oldest && h("span", {}, relativeTime(oldest), `, ${dateTime(oldest)}`)],
             ["Next refresh", refreshing ? "running" : relativeTime(nextRefresh)],
         ])));

@@ -42,6 +42,8 @@ final class HeldSet: @unchecked Sendable {
     var validators: (etag: String?, lastModified: String?)
     /// When the source first listed its items that claim to be from the future.
     var futureDates: FutureDates
+    /// The items of the last list without a URL that can be fetched.
+    var leftOut: Int
     var stage = Stage.none {
         didSet { if case .none = stage { stagedBytes = StagedBytes() } }
     }
@@ -71,24 +73,26 @@ final class HeldSet: @unchecked Sendable {
     private var unsaved: Set<String>?
     var isSaveScheduled = false
 
-    /// `copies`: the keys of the copies in the generation.
+    /// `copies`: the dates of the copies in the generation, by their keys.
     init(
-        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], copies: Set<String>, generation: Int64,
-        now: Timestamp
+        _ record: SubscriptionRecord, spaceID: Int, members: [MemberRecord], copies: [String: Timestamp],
+        generation: Int64, now: Timestamp
     ) {
         id = record.id
         namespace = record.namespace
         definition = record.definition
         self.spaceID = spaceID
+        leftOut = record.source.leftOut
         validators = (record.source.etag, record.source.lastModified)
         futureDates = FutureDates(record.source.futureDates)
         self.generation = generation
         saved = Dictionary(uniqueKeysWithValues: members.map { ($0.member.item.key, $0) })
-        confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }
+        // A state that was lost had the dates of its members.
+        confirmed = saved.compactMapValues { $0.member.hasCopy ? $0.confirmed : nil }.merging(copies) { own, _ in own }
         var state = record.source.refresh
         state.members = members.filter { $0.position >= 0 }.map(\.member)
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
-        state.copies = copies.subtracting(saved.keys)
+        state.copies = Set(copies.keys).subtracting(saved.keys)
         machine = RefreshMachine(record.definition.rules, state, at: now)
         ownOrigins = Set(record.definition.source.urls.compactMap { (try? CanonicalURL($0))?.origin })
     }
@@ -108,7 +112,7 @@ final class HeldSet: @unchecked Sendable {
         if let keys = machine.takeChanges() { unsaved?.formUnion(keys) } else { unsaved = nil }
         var source = SourceState(machine.stateOfSource)
         (source.etag, source.lastModified) = validators
-        source.futureDates = futureDates.firstListed
+        (source.futureDates, source.leftOut) = (futureDates.firstListed, leftOut)
         guard let unsaved else {
             let records = self.records
             return Changes(
@@ -121,6 +125,12 @@ final class HeldSet: @unchecked Sendable {
             return record == old ? nil : record
         }
         return Changes(source: source, changed: changed)
+    }
+
+    /// Forgets the dates of members that have left, of which a feed has ever more.
+    func forgetDates() {
+        guard confirmed.count > machine.wanted.count else { return }
+        confirmed = confirmed.filter { machine.members[$0.key] != nil }
     }
 
     /// The store has the changes.
@@ -192,7 +202,7 @@ final class HeldSet: @unchecked Sendable {
             missing: missing.prefix(SubscriptionReport.missingLimit).map {
                 .init(url: $0.item.url, reason: $0.problem?.reason, since: $0.problem?.since)
             },
-            missingCount: missing.count,
+            missingCount: missing.count, leftOut: leftOut,
             oldest: machine.wanted.compactMap { machine.members[$0]?.hasCopy == true ? confirmed[$0] : nil }.min(),
             nextRefresh: max(machine.sourceDue, machine.lookDate ?? machine.sourceDue),
             sourceProblem: machine.problem)

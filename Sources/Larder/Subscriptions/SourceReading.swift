@@ -43,6 +43,8 @@ struct SourceReading: Sendable {
     private(set) var validators: (etag: String?, lastModified: String?)?
     /// ``answer(at:)`` notes the items that claim to be from the future.
     private(set) var futureDates: FutureDates
+    /// ``answer(at:)`` counts the items and links that it leaves out because no download may have their URLs.
+    private(set) var leftOut = 0
 
     /// - Parameter futureDates: as the last reading left them.
     init(_ subscription: Subscription, futureDates: FutureDates = FutureDates()) {
@@ -148,6 +150,9 @@ struct SourceReading: Sendable {
             case .empty: return .failed(reason: "the feed has no items", pause: nil)
             case .items(let feed):
                 let chosen = choose(feed.items, countsLinks: !enclosures, now)
+                leftOut = feed.items.count { item in
+                    (item.link ?? "").isEmpty && (!enclosures || item.enclosures.isEmpty)
+                }
                 return answer(
                     urls: chosen.flatMap { item in
                         [item.link].compactMap(\.self) + (enclosures ? item.enclosures.map(\.url) : [])
@@ -169,11 +174,12 @@ struct SourceReading: Sendable {
     }
 
     /// URLs that no download may have are left out.
-    private func answer(urls: [String], isPages: Bool = false) -> SourceAnswer {
+    private mutating func answer(urls: [String], isPages: Bool = false) -> SourceAnswer {
         guard urls.count <= Self.itemLimit else {
             return .failed(reason: "the source lists over \(Self.itemLimit) URLs", pause: nil)
         }
         let items = urls.compactMap { WantedItem(url: $0, isPage: isPages) }
+        leftOut += urls.count - items.count
         guard !items.isEmpty else { return .failed(reason: "the source lists no URL that can be fetched", pause: nil) }
         return .items(items, least: least)
     }

@@ -110,8 +110,8 @@ extension SubscriptionService {
     private func report(of definition: Subscription, _ namespace: String, _ now: Timestamp) -> SubscriptionReport {
         SubscriptionReport(
             name: definition.name, namespace: namespace, definition: definition, state: .pending,
-            isRefreshing: true, generation: 0, wanted: 0, held: 0, missing: [], missingCount: 0, oldest: nil,
-            nextRefresh: now, sourceProblem: nil)
+            isRefreshing: true, generation: 0, wanted: 0, held: 0, missing: [], missingCount: 0, leftOut: 0,
+            oldest: nil, nextRefresh: now, sourceProblem: nil)
     }
 
     /// The subscriptions behind a name, in the order of their names, and the last name of this page; `nil`: no page

@@ -1,6 +1,13 @@
 import Primitives
 import Subscriptions
 
+/// A note in the store that the removal of a namespace has begun, for the subscriptions of the namespace.
+struct NamespaceMark: Hashable {
+    let namespace: String
+    /// The number of the namespace. A later namespace with the name has another one.
+    let space: Int
+}
+
 /// The removals of namespaces. All subscriptions of a namespace end with it, also if the process ends between the two
 /// removals, and no subscription of a later namespace with the same name does. Therefore the subscriptions have the
 /// number of the namespace (``Namespace/id``) in the store before its removal begins.
@@ -13,7 +20,7 @@ extension SubscriptionService {
             guard let space = tools.namespace(namespace)?.id else { return completion(.success(nil)) }
             forgetRemoved()
             do throws(SubscriptionFailure) {
-                try mark(namespace, endingWith: space)
+                try mark(NamespaceMark(namespace: namespace, space: space))
             } catch {
                 return completion(.failure(error))
             }
@@ -28,7 +35,7 @@ extension SubscriptionService {
             release(space)
             // Another call may still remove the namespace.
             if sealed[space] == nil, records.values.contains(where: { $0.endingSpace == space }) {
-                unmark(namespace)
+                unmark(NamespaceMark(namespace: namespace, space: space))
             }
         }
     }
@@ -51,35 +58,48 @@ extension SubscriptionService {
         sealed[space] = count > 0 ? count : nil
     }
 
-    private func mark(_ namespace: String, endingWith space: Int?) throws(SubscriptionFailure) {
+    private func mark(_ mark: NamespaceMark) throws(SubscriptionFailure) {
         guard let store = try storeIfExists() else { return }
+        for old in marksToForget where old.namespace == mark.namespace { try forget(old) }
         do {
-            try store.mark(namespace, endingWith: space)
+            try store.mark(mark.namespace, endingWith: mark.space)
         } catch {
             throw SubscriptionFailure(error)
         }
-        for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = space }
-        if space != nil { marksToForget.remove(namespace) }
+        for (id, record) in records where record.namespace == mark.namespace && record.endingSpace == nil {
+            records[id]?.endingSpace = mark.space
+        }
     }
 
     /// The subscriptions go on. The marks in the store are removed later if this fails now, because a start after the
     /// next version of the namespace would take them for those of a removal.
-    private func unmark(_ namespace: String) {
-        for id in records.keys where records[id]?.namespace == namespace { records[id]?.endingSpace = nil }
+    private func unmark(_ mark: NamespaceMark) {
+        for (id, record) in records where record.namespace == mark.namespace && record.endingSpace == mark.space {
+            records[id]?.endingSpace = nil
+        }
         do throws(SubscriptionFailure) {
-            try mark(namespace, endingWith: nil)
-            marksToForget.remove(namespace)
+            try forget(mark)
         } catch {
-            guard marksToForget.insert(namespace).inserted else { return }
+            guard marksToForget.insert(mark).inserted else { return }
             tools.logger.warning(
                 "the state of subscriptions cannot note that their namespace was not removed; the note is repeated",
-                metadata: ["namespace": "\(namespace)", "reason": "\(error)"])
+                metadata: ["namespace": "\(mark.namespace)", "reason": "\(error)"])
         }
+    }
+
+    private func forget(_ mark: NamespaceMark) throws(SubscriptionFailure) {
+        guard let store = try storeIfExists() else { return }
+        do {
+            try store.unmark(mark.namespace, endingWith: mark.space)
+        } catch {
+            throw SubscriptionFailure(error)
+        }
+        marksToForget.remove(mark)
     }
 
     /// Tries again to remove marks in the store.
     func forgetMarks() {
-        for namespace in marksToForget { unmark(namespace) }
+        for mark in marksToForget { unmark(mark) }
     }
 
     private func discard(_ record: SubscriptionRecord, _ store: SubscriptionStore) {
@@ -115,7 +135,7 @@ extension SubscriptionService {
     func forgetUndoneRemovals(_ store: SubscriptionStore) {
         for record in records.values {
             guard let space = record.endingSpace, tools.namespace(record.namespace)?.id == space else { continue }
-            unmark(record.namespace)
+            unmark(NamespaceMark(namespace: record.namespace, space: space))
         }
     }
 }

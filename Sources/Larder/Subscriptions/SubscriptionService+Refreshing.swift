@@ -172,7 +172,10 @@ extension SubscriptionService {
         let lost = outcome.lost.mapValues { $0.memberLoss(keepsCopy: false) }
         let outdated = outcome.outdated.mapValues { $0.memberLoss(keepsCopy: true) }
         handle(.switched(lost: lost.merging(outdated) { lost, _ in lost }), set)
-        if ends { publish(.subscriptionRefreshed, set.report) }
+        if ends {
+            set.forgetDates()
+            publish(.subscriptionRefreshed, set.report)
+        }
         if case .open(let store) = phase { save(set, store) }
     }
 

@@ -74,22 +74,23 @@ extension SubscriptionService {
     }
 
     private func begin(_ record: SubscriptionRecord, _ found: Found) {
-        let (members, keys) = (found.members, found.generation.keys)
+        let (members, copies) = (found.members, found.generation.dates)
         let now = tools.clock.now()
         var record = record
         // Copies that the cache has lost are fetched at once.
-        let isLost = members.contains { $0.member.hasCopy && !keys.contains($0.member.item.key) }
+        let isLost = members.contains { $0.member.hasCopy && copies[$0.member.item.key] == nil }
         if isLost || (found.generation.number == 0 && !members.isEmpty) {
             record.source.refresh.isUrgent = true
             record.source.refresh.sourceDue = now
         }
         let known = members.map { record in
             var record = record
-            record.member.hasCopy = keys.contains(record.member.item.key)
+            record.member.hasCopy = copies[record.member.item.key] != nil
             return record
         }
         let set = HeldSet(
-            record, spaceID: found.spaceID, members: known, copies: keys, generation: found.generation.number, now: now)
+            record, spaceID: found.spaceID, members: known, copies: copies, generation: found.generation.number,
+            now: now)
         sets[record.id] = set
         passPauses(to: set, at: now)
         metrics.note(set.report, of: set.id)

@@ -132,7 +132,7 @@ extension SubscriptionService {
         (set.reading, set.isReadingDocument) = (nil, false)
         handle(.sourceAnswered(limited(answer, set)), set)
         guard set.machine.problem == nil else { return }
-        set.futureDates = reading.futureDates
+        (set.futureDates, set.leftOut) = (reading.futureDates, reading.leftOut)
         if let validators = reading.validators { set.validators = validators }
     }
 

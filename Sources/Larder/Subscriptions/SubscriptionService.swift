@@ -83,8 +83,8 @@ package final class SubscriptionService: @unchecked Sendable {
     var releasing: Set<HolderName> = []
     /// The numbers of the removals that run, by the numbers of their namespaces.
     var sealed: [Int: Int] = [:]
-    /// The namespaces of which the subscriptions have marks of a removal in the store that did not happen.
-    var marksToForget: Set<String> = []
+    /// The marks in the store of removals that did not happen.
+    var marksToForget: Set<NamespaceMark> = []
     /// The callers that wait for the end of a subscription.
     var endings: [Int64: [@Sendable (Result<Int, SubscriptionFailure>) -> Void]] = [:]
     var pacer = HostPacer()

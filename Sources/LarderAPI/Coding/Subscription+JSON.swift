@@ -13,6 +13,7 @@ extension SubscriptionReport {
             .init("wanted", .number(wanted)),
             .init("held", .number(held)),
             .init("missingCount", .number(missingCount)),
+            .init("leftOut", .number(leftOut)),
             .init("oldest", .date(oldest)),
             .init("nextRefresh", .date(nextRefresh)),
             .init("sourceProblem", sourceProblem?.json ?? .null),

@@ -22,6 +22,8 @@ package struct HeldSubscription: Hashable, Sendable {
     package var wanted: Int64 { json["wanted"]?.countValue ?? 0 }
     package var held: Int64 { json["held"]?.countValue ?? 0 }
     package var missingCount: Int64 { json["missingCount"]?.countValue ?? Int64(missing.count) }
+    /// The number of items in the source's last list that are not wanted, because they have no URL that can be fetched.
+    package var leftOut: Int64 { json["leftOut"]?.countValue ?? 0 }
     /// Empty in lists.
     package var missing: [Missing] {
         (json["missing"]?.arrayValue ?? []).compactMap { missing in

@@ -33,6 +33,7 @@ extension HeldSubscription {
         report.add("held", String(held))
         report.add("wanted", String(wanted))
         report.add("missing", String(missingCount))
+        if leftOut > 0 { report.add("left out", "\(leftOut) without a URL that can be fetched") }
         if let oldest { report.add("oldest", Cell(instant: oldest, now: now)) }
         if let nextRefresh { report.add("next", Cell(instant: nextRefresh, now: now)) }
         if let sourceProblem { report.add("problem", sourceProblem) }

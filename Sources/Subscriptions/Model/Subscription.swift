@@ -71,7 +71,9 @@ extension Subscription {
             throw DefinitionFault("the body must be a JSON object with a source", at: .root)
         }
         if let stranger = members.first(where: { !Self.members.contains($0.name) }) {
-            throw DefinitionFault("a subscription has no \(stranger.name)", at: [stranger.name])
+            let names = Self.members.sorted().joined(separator: ", ")
+            throw DefinitionFault(
+                "unknown member \"\(stranger.name)\"; the members are \(names)", at: [stranger.name])
         }
         let reader = DefinitionReader(json)
         guard let source = reader["source"] else { throw DefinitionFault("source is missing", at: ["source"]) }

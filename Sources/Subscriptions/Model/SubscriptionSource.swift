@@ -60,8 +60,10 @@ package enum SubscriptionSource: Hashable, Sendable {
             throw DefinitionFault("source must have exactly one of \(names)", at: ["source"])
         }
         if let stranger = members.first(where: { $0.name != kind.name && !known.contains($0.name) }) {
+            let names = known.union([kind.name]).sorted().joined(separator: ", ")
             throw DefinitionFault(
-                "a source of the kind \(kind.name) has no \(stranger.name)", at: ["source", stranger.name])
+                "unknown member \"\(stranger.name)\"; the members of a source with \(kind.name) are \(names)",
+                at: ["source", stranger.name])
         }
         switch kind.name {
         case "urls": self = .urls(try Self.urls(kind))

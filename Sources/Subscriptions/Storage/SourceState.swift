@@ -10,6 +10,8 @@ package struct SourceState: Hashable, Sendable {
     package var lastModified: String?
     /// When the source first listed its items that claim to be from the future, by the names of the items.
     package var futureDates: [String: Timestamp] = [:]
+    /// The items of the last list without a URL that can be fetched.
+    package var leftOut = 0
     /// The state of the machine, without its members and without the pauses of hosts.
     package var refresh: RefreshMachine.State
 
@@ -42,7 +44,7 @@ package struct SourceState: Hashable, Sendable {
             refresh.sourceEarliest?.milliseconds, refresh.sourceInterval?.milliseconds,
             refresh.regularDue?.milliseconds, refresh.sourceProblem?.reason,
             refresh.sourceProblem?.since.milliseconds, refresh.noRoomSince?.milliseconds, refresh.isUrgent,
-            refresh.isRedefined, futureDatesText,
+            refresh.isRedefined, futureDatesText, leftOut,
         ]
     }
 }

@@ -77,6 +77,7 @@ package final class SubscriptionStore: Sendable {
               SELECT namespace, host, until, pauses.saved FROM pauses, (SELECT DISTINCT namespace FROM subscriptions);
             DROP TABLE pauses;
             """,
+            "ALTER TABLE subscriptions ADD COLUMN leftOut INTEGER NOT NULL DEFAULT 0",
         ])
 
     let database: StateDatabase
@@ -123,6 +124,7 @@ package final class SubscriptionStore: Sendable {
                 record.source.etag = row["etag"]
                 record.source.lastModified = row["lastModified"]
                 record.source.futureDates = SourceState.futureDates(row["futureDates"])
+                record.source.leftOut = row["leftOut"]
                 record.ending = (row["ending"] as String?).flatMap(SubscriptionRecord.Ending.init)
                 record.endingSpace = row["endingSpace"]
                 return record
@@ -157,11 +159,22 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
-    /// Sets ``SubscriptionRecord/endingSpace`` of all subscriptions of a namespace.
-    package func mark(_ namespace: String, endingWith space: Int?) throws(StateError) {
+    /// Sets ``SubscriptionRecord/endingSpace`` of all subscriptions of a namespace. A row that a removed namespace with
+    /// the name has left keeps the number of that namespace.
+    package func mark(_ namespace: String, endingWith space: Int) throws(StateError) {
         try write { db in
             try db.execute(
-                sql: "UPDATE subscriptions SET endingSpace = ? WHERE namespace = ?", arguments: [space, namespace])
+                sql: "UPDATE subscriptions SET endingSpace = ? WHERE namespace = ? AND endingSpace IS NULL",
+                arguments: [space, namespace])
+        }
+    }
+
+    /// Takes ``mark(_:endingWith:)`` back.
+    package func unmark(_ namespace: String, endingWith space: Int) throws(StateError) {
+        try write { db in
+            try db.execute(
+                sql: "UPDATE subscriptions SET endingSpace = NULL WHERE namespace = ? AND endingSpace = ?",
+                arguments: [namespace, space])
         }
     }
 
@@ -205,7 +218,7 @@ package final class SubscriptionStore: Sendable {
                 sql: """
                     UPDATE subscriptions SET etag = ?, lastModified = ?, saved = ?, due = ?, earliest = ?, interval = ?,
                     regularDue = ?, problem = ?, problemSince = ?, noRoomSince = ?, isUrgent = ?, isRedefined = ?,
-                    futureDates = ?
+                    futureDates = ?, leftOut = ?
                     WHERE id = ?
                     """,
                 arguments: source.row + [id])

@@ -52,6 +52,28 @@ struct SubscriptionSourceTests {
         }
     }
 
+    @Test("Items without a URL that can be fetched are left out, and the report has their number, also after a restart")
+    func leftOut() async throws {
+        let web = try TestWeb(["/1": "1"])
+        let long = web.url("/" + String(repeating: "a", count: 9000))
+        let links = [web.url("/1"), "file:///etc/passwd", long].map { "<link>\($0)</link>" } + [""]
+        let items = links.enumerated().map { "<item><guid isPermaLink='false'>\($0)</guid>\($1)</item>" }
+        web["/feed"] = .init(body: "<rss version='2.0'><channel>\(items.joined())</channel></rss>")
+        let directory = try TemporaryDirectory()
+        try await TestServer.with(directory: directory) { (server) async throws in
+            try await server.subscribe("news", ["source": ["feed": .string(web.url("/feed"))], "interval": "1d"])
+            let report = try await server.waitForGeneration(1, of: "news")
+            #expect(report["wanted"] == 1 && report["leftOut"] == 3, "\(report.text)")
+        }
+        try await TestServer.with(directory: directory) { (server) async throws in
+            let report = try await server.waitForGeneration(1, of: "news")
+            #expect(report["state"] == "complete" && report["leftOut"] == 3, "\(report.text)")
+            web["/feed"] = .init(body: "<rss><channel>\(items[0])</channel></rss>")
+            try await server.refresh("news")
+            #expect(try await server.get("/subscriptions/news").member("leftOut") == 0)
+        }
+    }
+
     @Test("A feed with only dates of 2099 keeps the order of its items")
     func onlyFutures() async throws {
         let web = try TestWeb(["/1": "1", "/2": "2", "/3": "3"])

@@ -94,9 +94,11 @@ struct LostSubscriptionTests {
     func madeAgain() async throws {
         try await withLoss { test, web in
             for path in ["/a", "/b"] { web[path] = .init(status: 503) }
+            let begun = test.clock.now()
+            test.turn(.seconds(60))
             try await test.put("set", Self.definition(web))
             let report = try await test.wait("set") { $0.generation == 2 && !$0.isRefreshing }
-            #expect(report.held == 2 && report.missingCount == 0)
+            #expect(report.held == 2 && report.missingCount == 0 && report.oldest == begun)
             for (path, body) in [("/a", "a1"), ("/b", "b1")] {
                 #expect(try await isHeld(web.url(path), test) == true)
                 #expect(try await test.body(web.url(path)) == body)

@@ -30,7 +30,7 @@ struct SavedStateTests {
             let record = SubscriptionRecord(
                 id: id, namespace: "default", definition: definition,
                 source: SourceState(RefreshMachine.State(members: [], sourceDue: now, date: now)))
-            set = HeldSet(record, spaceID: 0, members: [], copies: [], generation: 1, now: now)
+            set = HeldSet(record, spaceID: 0, members: [], copies: [:], generation: 1, now: now)
         }
 
         mutating func chance(_ whole: Int) -> Bool { Int.random(in: 0..<whole, using: &random) == 0 }

@@ -50,4 +50,23 @@ struct SubscriptionLimitTests {
             #expect(try await test.wait("news") { $0.wanted == 2 && $0.held == 2 }.sourceProblem == nil)
         }
     }
+
+    @Test("The dates of members that have left the source are forgotten")
+    func leavingMembers() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/0": "0", "/1": "1", "/2": "2", "/3": "3"])
+            func list(_ numbers: ClosedRange<Int>) -> TestWeb.Document {
+                let items = numbers.map { "<item><link>\(web.url("/\($0)"))</link></item>" }
+                return .init(body: "<rss><channel>\(items.joined())</channel></rss>")
+            }
+            web["/feed"] = list(0...2)
+            try await test.put("set", ["source": ["feed": .string(web.url("/feed"))], "interval": "1d"])
+            try await test.wait("set", generation: 1)
+            web["/feed"] = list(1...3)
+            try await test.refresh("set")
+            #expect(try await test.wait("set", generation: 2).held == 3)
+            let dated = test.service.queue.sync { test.service.sets.values.map { Set($0.confirmed.keys) } }
+            #expect(dated == [Set(try (1...3).map { try test.key(web.url("/\($0)")) })])
+        }
+    }
 }

@@ -110,6 +110,24 @@ struct SubscriptionTests {
     }
 
     @Test(
+        "The refusal of an unknown member lists the members",
+        arguments: [
+            (
+                #"{"source": {"feed": "https://a.example/"}, "foo": 1}"#,
+                "unknown member \"foo\"; the members are adaptive, "
+            ),
+            (
+                #"{"source": {"pages": "https://a.example/", "latest": 1}}"#,
+                "unknown member \"latest\"; the members of a source with pages are items, next, pages"
+            ),
+        ])
+    func unknownMember(_ text: String, _ words: String) throws {
+        let json = try JSON(parsing: text)
+        let fault = #expect(throws: DefinitionFault.self) { try Subscription(name: "news", json) }
+        #expect(fault.map { "\($0)".contains(words) } == true, "\(String(describing: fault))")
+    }
+
+    @Test(
         "A header that the requests write themselves is refused with the reason",
         arguments: [
             ("Range", "whole bodies"), ("HOST", "URL"), ("Connection", "connection"), ("Keep-Alive", "connection"),

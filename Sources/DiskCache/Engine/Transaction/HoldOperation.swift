@@ -14,11 +14,11 @@ struct HoldOperation: Sendable {
 
     func run(_ context: WriteContext) throws -> ResumedGeneration {
         if let known = try context.index.holder(named: holder) {
-            let keys = try context.index.heldEntries(of: known.id).keys
-            return ResumedGeneration(number: known.generation, keys: Set(keys))
+            return ResumedGeneration(number: known.generation, dates: try context.index.heldDates(of: known.id))
         }
         Processor.share()
-        var entries: [String: Int64] = [:]
+        var entries: [Int64] = []
+        var dates: [String: Timestamp] = [:]
         for member in members {
             Processor.offer()
             try context.flushHits(only: member.key.text)
@@ -26,11 +26,12 @@ struct HoldOperation: Sendable {
             guard let row = try context.index.row(forKey: member.key.text), row.entry.kind == kind,
                 row.entry.url == member.url
             else { continue }
-            entries[member.key.text] = row.id
+            entries.append(row.id)
+            dates[member.key.text] = row.entry.downloadEndDate ?? row.entry.createdDate
         }
-        guard !entries.isEmpty else { return ResumedGeneration(number: 0, keys: []) }
+        guard !entries.isEmpty else { return ResumedGeneration(number: 0, dates: [:]) }
         let id = try context.index.setGeneration(1, ofHolder: holder)
-        for entry in entries.values { try context.hold(entry, for: id) }
-        return ResumedGeneration(number: 1, keys: Set(entries.keys))
+        for entry in entries { try context.hold(entry, for: id) }
+        return ResumedGeneration(number: 1, dates: dates)
     }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import Primitives
 
 /// The tables `holders` and `holds`. An entry is held as long as a holder holds it.
 extension IndexWriter {
@@ -31,6 +32,16 @@ extension IndexWriter {
             held[key] = (id, version)
         }
         return held
+    }
+
+    /// See ``ResumedGeneration/dates``.
+    func heldDates(of holder: Int64) throws -> [String: Timestamp] {
+        let sql =
+            "SELECT key, coalesce(downloadEnd, created) FROM holds JOIN entries ON entries.id = entry WHERE holder = ?"
+        let rows = try db.cachedStatement(sql: sql).all([holder]) { row in
+            (row[0] as String, Timestamp(milliseconds: row[1]))
+        }
+        return Dictionary(uniqueKeysWithValues: rows)
     }
 
     func heldIDs(of holder: Int64, limit: Int) throws -> [Int64] {

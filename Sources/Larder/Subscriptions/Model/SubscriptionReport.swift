@@ -36,6 +36,8 @@ package struct SubscriptionReport: Sendable {
     /// At most ``missingLimit``, in the order of the source.
     package var missing: [Missing]
     package var missingCount: Int
+    /// The items of the source's last list that are not wanted, because they have no URL that can be fetched.
+    package var leftOut: Int
     /// The last confirmation of the copy that was confirmed longest ago; `nil` without a copy.
     package var oldest: Timestamp?
     package var nextRefresh: Timestamp
