@@ -82,9 +82,7 @@ struct SavedStateTests {
 
     @Test("After each save the store has the state of all members, also if the save before has failed")
     func histories() throws {
-        let seed = UInt64.random(in: .min ... .max)
-        print("SavedStateTests: seed \(seed)")
-        for seed in [seed, 1, 2, 3] {
+        for seed in Seeds.range(1..<5) {
             let temporary = try TemporaryDirectory("larder-saved-state")
             var history = try History(seed: seed, directory: temporary.path("state"))
             defer { history.store.close() }

@@ -10,9 +10,7 @@ struct DueQueueTests {
 
     @Test("Hosts come in the order of their first members, also after holds and outdated elements")
     func randomHistories() {
-        let seed = UInt64.random(in: 0...1_000_000)
-        print("DueQueueTests: seed \(seed)")
-        for seed in [seed, 1, 2] {
+        for seed in Seeds.range(1..<4) {
             var random = SplitMix64(seed: seed)
             var queue = DueQueue()
             // The members by their keys, and the holds of hosts: the same as in the queue, without order.
