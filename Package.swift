@@ -197,7 +197,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "StateDatabaseTests",
-            dependencies: ["StateDatabase", .product(name: "GRDB", package: "GRDB.swift")]),
+            dependencies: ["StateDatabase", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")]),
         .testTarget(
             name: "SubscriptionsTests", dependencies: ["Subscriptions", "StateDatabase", "Primitives", "TestSupport"]),
         .testTarget(

@@ -63,7 +63,10 @@ package final class StateDatabase: Sendable {
         _ directory: String, _ schema: Schema, _ check: (Database) throws -> Void
     ) throws -> (path: String, queue: DatabaseQueue) {
         let path = try StateFile.prepare(schema.file, in: directory) { path in
-            try connect(path, schema) { _ in }.close()
+            let queue = try connect(path, schema) { _ in }
+            // The file gets its name without the log, so the log must be empty. A full disk can prevent this.
+            try checkpoint(queue, path)
+            try? queue.close()
         }
         return (path, try connect(path, schema, check))
     }
@@ -112,10 +115,22 @@ package final class StateDatabase: Sendable {
     /// that are only in the log should be few. Costs two calls of `fsync`, and none if the log is empty.
     package func checkpoint() throws {
         do {
-            // GRDB's `checkpoint` crashes after `close`.
-            try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+            try Self.checkpoint(queue, path)
+            health.succeeded()
         } catch {
             throw noted(error)
+        }
+    }
+
+    private static func checkpoint(_ queue: DatabaseQueue, _ path: String) throws {
+        do {
+            try queue.writeWithoutTransaction { db in
+                // GRDB's `checkpoint` crashes after `close`. The first column tells whether a reader was in the way.
+                let isIncomplete = try Int.fetchOne(db, sql: "PRAGMA wal_checkpoint(TRUNCATE)") ?? 1
+                guard isIncomplete == 0 else { throw DatabaseError(resultCode: .SQLITE_BUSY) }
+            }
+        } catch let error as DatabaseError {
+            throw map(error, path)
         }
     }
 

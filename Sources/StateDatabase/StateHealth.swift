@@ -2,8 +2,8 @@ import Synchronization
 
 /// Tells operators whether a database of the state directory works.
 ///
-/// A failed opening, a failed read and a failed transaction make it fail; the next opening or transaction that succeeds
-/// ends this. A full disk and a closed database are no failures of the database.
+/// A failed opening, read, transaction or checkpoint makes it fail; the next opening, transaction or checkpoint that
+/// succeeds ends this. A full disk and a closed database are no failures of the database.
 package final class StateHealth: Sendable {
     private let state = Atomic(false)
 

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 
 @testable import StateDatabase
@@ -147,6 +148,29 @@ struct StateDatabaseTests {
             try database.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
             #expect(try texts(database) == ["a"])
         }
+    }
+
+    @Test("A first opening on an almost full disk leaves no damaged file: the opening succeeds when there is space")
+    func fullDisk() throws {
+        guard let disk = try SmallDisk(size: "8m") else { return }
+        var refused = 0
+        for pages in 1...40 {
+            let directory = disk.mount.path("state-\(pages)")
+            try disk.fill(leaving: pages * 4096)
+            do {
+                try StateDatabase(directory: directory, schema: Self.schema).close()
+            } catch {
+                #expect(error as? StateError == .noSpace, "\(pages) pages: \(error)")
+                refused += 1
+            }
+            try FileManager.default.removeItem(atPath: disk.mount.path("filler"))
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            try database.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            #expect(try texts(database) == ["a"])
+            database.close()
+            try FileManager.default.removeItem(atPath: directory)
+        }
+        #expect((1..<40).contains(refused))
     }
 
     @Test("The loss of the log takes no row that was in the database at the last checkpoint")
