@@ -93,7 +93,8 @@ package final class LarderService: Sendable {
                 origin: OutboxService.clientConfiguration(origin.configuration),
                 entryLimit: Int64(configuration.entryLimit), clock: clock, events: events, logger: logger,
                 pending: pending,
-                namespace: { [namespaces] name in namespaces.find(name)?.downloads.tools }))
+                namespace: { [namespaces] name in namespaces.find(name)?.downloads.tools },
+                version: { [namespaces] name in namespaces.find(name)?.settings.version }))
         outbox.start()
         subscriptions = SubscriptionService(
             SubscriptionService.Tools(

@@ -2,27 +2,21 @@ import Outbox
 
 /// The calls of the API about namespaces. The completions are as in the other calls.
 extension OutboxService {
-    /// The reason for ``seal(_:for:discarding:completion:)``.
-    package enum Sealing: Sendable {
-        case newVersion
-        case removal
-    }
-
     /// Refuses new changes and credentials of a namespace that is about to be removed or begun anew, so that no
     /// accepted change is lost without its author's knowledge. The completion gets the number of changes that have not
     /// ended. If there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end.
     ///
-    /// A removal is noted in the database. If the process ends before ``discard(_:completion:)``, or if this call
-    /// fails, the changes and credentials are discarded by the next start, by ``maintain()``, or by
-    /// ``prepare(_:completion:)`` for a new namespace with the name.
+    /// A removal, and a new version with `discarding`, are noted in the database. If the process ends before
+    /// ``discard(_:completion:)``, or if this call fails, the changes and credentials are discarded by the next start,
+    /// by ``maintain()``, or by ``prepare(_:discarding:completion:)``. Until then, none of the changes is sent.
     package func seal(
-        _ namespace: String, for sealing: Sealing, discarding: Bool, completion: @escaping Completion<Int>
+        _ namespace: String, for cause: DiscardCause, discarding: Bool, completion: @escaping Completion<Int>
     ) {
         reply(completion) { [self] () throws(OutboxFailure) in
             let count = try unended(namespace)
             guard count == 0 || discarding else { return count }
-            if sealing == .removal, tools.namespace(namespace) != nil, let store = try storeIfExists() {
-                try mapping { () throws(OutboxError) in try store.noteRemoval(of: namespace) }
+            if cause == .removal || discarding, tools.namespace(namespace) != nil, let store = try storeIfExists() {
+                try mapping { () throws(OutboxError) in try store.noteRemoval(of: namespace, for: cause) }
             }
             sealed[namespace, default: 0] += 1
             return count
@@ -58,13 +52,17 @@ extension OutboxService {
         }
     }
 
-    /// Makes sure that a new namespace does not get the changes and credentials of a removed one with its name. Call
-    /// this before the namespace is created.
-    package func prepare(_ namespace: String, completion: @escaping Completion<Void>) {
+    /// Makes sure that a namespace does not get the changes and credentials that a removed one with its name, or its
+    /// earlier version, should have lost. Call this before the namespace is created. With `discarding`, a namespace
+    /// that does not exist also loses the changes that wait for it, because the cache was lost.
+    package func prepare(_ namespace: String, discarding: Bool, completion: @escaping Completion<Void>) {
         reply(completion) { [self] () throws(OutboxFailure) in
-            guard tools.namespace(namespace) == nil, let store = try storeIfExists() else { return }
+            guard let store = try storeIfExists() else { return }
             try mapping { () throws(OutboxError) in
-                if try store.removals().contains(namespace) { try discard(namespace, store) }
+                let cause = try store.removals()[namespace]
+                let isLost = discarding && tools.namespace(namespace) == nil
+                guard isLost || cause.map({ hasHappened($0, to: namespace) }) == true else { return }
+                try discard(namespace, store)
             }
         }
     }
@@ -75,13 +73,19 @@ extension OutboxService {
 
     /// Refuses a namespace that does not exist any more, or that is being removed or begun anew.
     func checkOpen(_ namespace: String) throws(OutboxFailure) {
-        guard sealed[namespace] == nil, tools.namespace(namespace) != nil else { throw .namespaceChanging(namespace) }
+        guard sealed[namespace] == nil, openNamespace(namespace) != nil else { throw .namespaceChanging(namespace) }
+    }
+
+    /// Returns the services of a namespace; `nil`: there is no such namespace, or its changes are to be discarded.
+    func openNamespace(_ namespace: String) -> FetchTools? {
+        undiscarded.contains(namespace) ? nil : tools.namespace(namespace)
     }
 
     // MARK: - Removals, on `queue`
 
     private func discard(_ namespace: String, _ store: OutboxStore) throws(OutboxError) {
         try store.discard(namespace: namespace)
+        undiscarded.remove(namespace)
         tools.pending.removeAll(in: namespace)
         pendingBodies.withLock { $0.removeAll(in: namespace) }
         metrics.removeAll(in: namespace)
@@ -92,26 +96,29 @@ extension OutboxService {
         }
     }
 
-    /// Ends the removals that a kill or a failure has interrupted. Returns the namespaces that have been removed but
-    /// still have rows, because the database fails.
-    @discardableResult
-    func endRemovals(_ store: OutboxStore) -> Set<String> {
-        var left: Set<String> = []
+    /// Whether a noted removal or new version has happened. If not, the process ended before it, or it failed.
+    private func hasHappened(_ cause: DiscardCause, to namespace: String) -> Bool {
+        guard tools.namespace(namespace) != nil else { return true }
+        guard case .newVersion(let version) = cause else { return false }
+        return tools.version(namespace) == version
+    }
+
+    /// Ends the removals that a kill or a failure has interrupted, and notes in `undiscarded` the namespaces that still
+    /// have rows, because the database fails.
+    func endRemovals(_ store: OutboxStore) {
         do {
-            for namespace in try store.removals() where sealed[namespace] == nil {
-                if tools.namespace(namespace) != nil {
-                    try store.forgetRemoval(of: namespace)
-                } else {
-                    left.insert(namespace)
-                    try discard(namespace, store)
-                    left.remove(namespace)
-                }
+            let removals = try store.removals().filter { sealed[$0.key] == nil }
+            undiscarded = Set(removals.filter { hasHappened($0.value, to: $0.key) }.keys)
+            for namespace in removals.keys where !undiscarded.contains(namespace) {
+                try store.forgetRemoval(of: namespace)
             }
+            for namespace in undiscarded { try discard(namespace, store) }
         } catch {
             tools.logger.warning(
-                "the changes and credentials of a removed namespace cannot be discarded",
-                metadata: ["namespaces": "\(left.sorted().joined(separator: " "))", "reason": "\(error)"])
+                "the changes and credentials of a removed namespace or an earlier version cannot be discarded",
+                metadata: [
+                    "namespaces": "\(undiscarded.sorted().joined(separator: " "))", "reason": "\(error)",
+                ])
         }
-        return left
     }
 }

@@ -27,7 +27,7 @@ extension OutboxService {
     // MARK: - The request of a change
 
     func send(_ order: SendOrder, _ store: OutboxStore, _ client: OriginClient) {
-        guard let tools = tools.namespace(order.namespace) else { return report(.namespaceMissing(order.flight)) }
+        guard let tools = openNamespace(order.namespace) else { return report(.namespaceMissing(order.flight)) }
         // The draft was checked, so the method is one of four.
         guard let method = HTTPRequest.Method(rawValue: order.method) else { return sendRefused(order.flight) }
         let secrets: [ChangeField]
@@ -107,7 +107,7 @@ extension OutboxService {
     // MARK: - Reading a version
 
     func read(_ order: ReadOrder, ticket: UInt64, _ store: OutboxStore, _ client: OriginClient) {
-        guard let tools = tools.namespace(order.namespace) else { return report(.namespaceMissing(order.flight)) }
+        guard let tools = openNamespace(order.namespace) else { return report(.namespaceMissing(order.flight)) }
         let now = tools.clock.now()
         let secrets: [ChangeField]
         switch self.secrets(order.credential, order.namespace, for: order.url, store) {

@@ -49,6 +49,8 @@ package final class OutboxService: @unchecked Sendable {
         var pending = PendingKeys()
         /// Returns the services of a namespace; `nil`: there is no such namespace.
         let namespace: @Sendable (String) -> FetchTools?
+        /// Returns the version of a namespace; `nil`: there is no such namespace, or it has no version.
+        let version: @Sendable (String) -> String?
     }
 
     struct Transfer {
@@ -94,6 +96,8 @@ package final class OutboxService: @unchecked Sendable {
     var transfers: [Flight: Transfer] = [:]
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
     var sealed: [String: Int] = [:]
+    /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails.
+    var undiscarded: Set<String> = []
     /// The decisions that the machine has begun, by the first change of each.
     var deciders: [Change.ID: Decider] = [:]
     var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?
@@ -173,9 +177,9 @@ package final class OutboxService: @unchecked Sendable {
         let store: OutboxStore
         do {
             store = try OutboxStore(directory: directory, limits: tools.limits, health: health)
-            let removed = endRemovals(store)
+            endRemovals(store)
             let pauses = try store.pauses()
-            let unended = try store.unended().filter { !removed.contains($0.namespace) }
+            let unended = try store.unended().filter { !undiscarded.contains($0.namespace) }
             phase = .open(store, OriginClient(configuration: tools.origin))
             show(unended)
             metrics.begin(with: unended)

@@ -85,15 +85,18 @@ struct NamespaceRoutes: Sendable {
                 }
             }
         }
-        guard let held = namespaces.find(name) else {
-            return outbox.prepare(name) { result in
-                let words = "the namespace was not created, because an earlier one has left changes and credentials"
-                call.take(result, { Problem($0, after: words) }) { put(false, {}) }
-            }
-        }
+        let held = namespaces.find(name)
         // Only another version removes entries.
-        guard case .some(let version) = change.version, held.settings.version != version else { return put(false, {}) }
-        try withoutChanges(of: name, for: .newVersion, head, call, put)
+        if let held, case .some(let version) = change.version, held.settings.version != version {
+            return try withoutChanges(of: name, for: .newVersion(version), head, call, put)
+        }
+        let discards = try Self.discardsChanges(head)
+        // An earlier call may have failed after the new version.
+        guard held == nil || discards else { return put(false, {}) }
+        outbox.prepare(name, discarding: discards) { result in
+            let words = "the namespace was not changed, because an earlier one has left changes and credentials"
+            call.take(result, { Problem($0, after: words) }) { put(false, {}) }
+        }
     }
 
     private static func note(_ outcome: NamespaceTable.Outcome, _ call: Call) {
@@ -109,11 +112,11 @@ struct NamespaceRoutes: Sendable {
     /// The outbox accepts no change of the namespace until `end` is called. `discards` tells whether the request wants
     /// the changes and credentials removed, which also holds if all changes have been sent.
     private func withoutChanges(
-        of name: String, for sealing: OutboxService.Sealing, _ head: Endpoint.Head, _ call: Call,
+        of name: String, for cause: DiscardCause, _ head: Endpoint.Head, _ call: Call,
         _ then: @escaping @Sendable (_ discards: Bool, _ end: @escaping @Sendable () -> Void) -> Void
     ) throws(Problem) {
         let discards = try Self.discardsChanges(head)
-        outbox.seal(name, for: sealing, discarding: discards) { [outbox] result in
+        outbox.seal(name, for: cause, discarding: discards) { [outbox] result in
             call.take(result, Problem.init) { count in
                 guard count == 0 || discards else {
                     return call.respond(

@@ -8,7 +8,7 @@ import StateDatabase
 /// | `bodies` | a body of a change: `base`, `ours`, `patch` or `theirs` |
 /// | `credentials` | a named set of secret fields |
 /// | `pauses` | the time in which an origin wants no requests |
-/// | `removals` | a namespace that is being removed, or that was removed without its changes and credentials |
+/// | `removals` | a namespace that is being removed or begun anew, or that was so without its changes and credentials |
 ///
 /// Bodies have a table of their own, because SQLite writes a whole row when a column changes, and a change takes about
 /// four states. States and policies are words, so that a person can read the file with any SQLite tool. Rows reference
@@ -21,7 +21,7 @@ enum OutboxSchema {
         file: "outbox.sqlite",
         // "LdOx".
         application: 0x4C64_4F78,
-        migrations: [first, second, third, fourth, fifth, sixth])
+        migrations: [first, second, third, fourth, fifth, sixth, seventh])
 
     private static let first = """
         CREATE TABLE changes (
@@ -99,5 +99,10 @@ enum OutboxSchema {
     private static let sixth = """
         DROP INDEX changesByCallerKey;
         CREATE UNIQUE INDEX changesByCallerKey ON changes(namespace, caller, callerKey) WHERE callerKey IS NOT NULL;
+        """
+
+    /// The new version of a namespace that is begun anew, empty for none; NULL: the namespace is removed.
+    private static let seventh = """
+        ALTER TABLE removals ADD COLUMN version TEXT;
         """
 }

@@ -1,17 +1,18 @@
 import GRDB
 
 /// The removal of namespaces. The cache knows the namespaces, and no transaction spans both. So the outbox notes a
-/// removal before the cache begins it, and after a kill the note tells a removed namespace from one that the cache has
-/// lost, which keeps its changes.
+/// removal or a new version before the cache begins it. After a kill the note tells a removed namespace from one that
+/// the cache has lost, which keeps its changes.
 extension OutboxStore {
-    /// Notes that a namespace is about to be removed.
-    package func noteRemoval(of namespace: String) throws(OutboxError) {
+    /// Notes that the changes and credentials of a namespace are about to be discarded.
+    package func noteRemoval(of namespace: String, for cause: DiscardCause = .removal) throws(OutboxError) {
+        let version: String? = if case .newVersion(let version) = cause { version ?? "" } else { nil }
         try write { db in
-            try db.execute(sql: "INSERT OR IGNORE INTO removals VALUES (?)", arguments: [namespace])
+            try db.execute(sql: "INSERT OR REPLACE INTO removals VALUES (?, ?)", arguments: [namespace, version])
         }
     }
 
-    /// Takes back the note about a namespace that has not been removed.
+    /// Takes back the note about a namespace that has not been removed or begun anew.
     package func forgetRemoval(of namespace: String) throws(OutboxError) {
         try write { db in
             try db.execute(sql: "DELETE FROM removals WHERE namespace = ?", arguments: [namespace])
@@ -19,8 +20,16 @@ extension OutboxStore {
     }
 
     /// The namespaces with a note.
-    package func removals() throws(OutboxError) -> Set<String> {
-        try read { db in try String.fetchSet(db, sql: "SELECT namespace FROM removals") }
+    package func removals() throws(OutboxError) -> [String: DiscardCause] {
+        try read { db in
+            var removals: [String: DiscardCause] = [:]
+            let rows = try Row.fetchCursor(db, sql: "SELECT namespace, version FROM removals")
+            while let row = try rows.next() {
+                let version: String? = row["version"]
+                removals[row["namespace"]] = version.map { .newVersion($0.isEmpty ? nil : $0) } ?? .removal
+            }
+            return removals
+        }
     }
 
     /// Removes all changes and credentials of a namespace, sent or not, with the note of its removal.

@@ -39,6 +39,37 @@ struct OutboxNamespaceTests {
         }
     }
 
+    @Test("A new version with an outbox that cannot be discarded is no 200, and neither is the repeated call")
+    func failedNewVersion() async throws {
+        let directory = try TemporaryDirectory()
+        func execute(_ sql: String) throws {
+            let queue = try DatabaseQueue(path: directory.path("state/outbox.sqlite"))
+            try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+            try queue.close()
+        }
+        func renew(_ server: TestServer) async throws -> HTTPReply {
+            try await server.client.request(
+                "PUT", "/namespaces/notes?outbox=discard", fields: Self.json, text: #"{"version": "2"}"#)
+        }
+        try await TestServer.with(directory: directory) { (server) async throws in
+            try await server.putNamespace("notes", ["version": "1"])
+            try await putCredential(server)
+        }
+        try execute("CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await renew(server).status == 500)
+            #expect(try await server.get("/namespaces/notes").member("version") == "2")
+            let repeated = try await renew(server)
+            #expect(repeated.status == 500, "\(repeated.text)")
+            #expect(try await credentials(server) == 1)
+        }
+        try execute("DROP TRIGGER refuse")
+        try await TestServer.with(directory: directory) { (server) async throws in
+            #expect(try await renew(server).status == 200)
+            #expect(try await credentials(server) == 0)
+        }
+    }
+
     @Test("A removal with an outbox that cannot be discarded is no 200, and no later namespace gets the credentials")
     func failedDiscard() async throws {
         let directory = try TemporaryDirectory()

@@ -52,9 +52,9 @@ struct OutboxDatabaseTests {
         return credentials.isEmpty && totals.counts.isEmpty
     }
 
-    private func seal(_ outbox: TestOutbox) async throws {
+    private func seal(_ outbox: TestOutbox, for cause: DiscardCause = .removal) async throws {
         _ = try await result {
-            outbox.service.seal("default", for: .removal, discarding: true, completion: $0)
+            outbox.service.seal("default", for: cause, discarding: true, completion: $0)
         }
     }
 
@@ -125,12 +125,79 @@ struct OutboxDatabaseTests {
             outbox.service.unseal("default")
             outbox.restart()
             await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", completion: $0) }
+                try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
             }
-            #expect(outbox.log.lines.elements.contains { $0.contains("of a removed namespace cannot be discarded") })
+            #expect(outbox.log.lines.elements.contains { $0.contains("earlier version cannot be discarded") })
             #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
             try outbox.execute("DROP TRIGGER refuse")
-            try await result { outbox.service.prepare("default", completion: $0) }
+            try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+            outbox.names.set(["default"])
+            #expect(try await isEmpty(outbox))
+        }
+    }
+
+    @Test("A kill between a new version and the discarding leaves no change; a kill before the version leaves all")
+    func killDuringNewVersion() async throws {
+        try await TestOutbox.withOne { outbox in
+            let change = try await fill(outbox)
+            try await seal(outbox, for: .newVersion("2"))
+            outbox.restart()
+            #expect(try await outbox.find(change.id).state == .pending)
+            try await seal(outbox, for: .newVersion("2"))
+            outbox.names.version.withLock { $0 = "2" }
+            outbox.restart()
+            #expect(try await isEmpty(outbox))
+        }
+    }
+
+    @Test("A discarding that fails after a new version holds the changes back, and a later call ends it")
+    func failedDiscardOfOldVersion() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = [.answer(429)] }
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            try await document.origin.waitForRequests(1)
+            _ = try await outbox.wait(for: .pending, of: change)
+            try outbox.execute(
+                "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
+            try await seal(outbox, for: .newVersion("2"))
+            outbox.names.version.withLock { $0 = "2" }
+            await #expect(throws: OutboxFailure.self) {
+                try await result { outbox.service.discard("default", completion: $0) }
+            }
+            outbox.service.unseal("default")
+            for _ in 0..<3 {
+                outbox.clock.advance(by: .seconds(3600))
+                outbox.service.clockChanged()
+                #expect(try await outbox.find(change.id).state == .pending)
+            }
+            #expect(document.origin.requestCount == 1)
+            await #expect(throws: OutboxFailure.self) {
+                try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
+            }
+            await #expect(throws: OutboxFailure.self) {
+                try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
+            }
+            try outbox.execute("DROP TRIGGER refuse")
+            try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
+            #expect(try await isEmpty(outbox))
+            try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
+            try await poll("the new change to be sent") { document.effects == [#"{"a":3}"#] }
+        }
+    }
+
+    @Test("A namespace that is made again after the loss of the cache begins without changes if the call discards them")
+    func discardedAfterLoss() async throws {
+        try await TestOutbox.withOne { outbox in
+            let change = try await fill(outbox)
+            outbox.names.set([])
+            outbox.restart()
+            try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+            outbox.names.set(["default"])
+            #expect(try await outbox.find(change.id).state == .pending)
+            outbox.names.set([])
+            try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
             outbox.names.set(["default"])
             #expect(try await isEmpty(outbox))
         }

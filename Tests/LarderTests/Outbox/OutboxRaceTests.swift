@@ -70,7 +70,7 @@ struct OutboxRaceTests {
             let service = outbox.service
             func seal(discarding: Bool) async throws -> Int {
                 try await result {
-                    service.seal("default", for: .newVersion, discarding: discarding, completion: $0)
+                    service.seal("default", for: .newVersion("2"), discarding: discarding, completion: $0)
                 }
             }
             #expect(try await seal(discarding: false) == 0)

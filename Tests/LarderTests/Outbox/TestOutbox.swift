@@ -14,6 +14,8 @@ final class TestOutbox: Sendable {
     /// The names of the namespaces that exist.
     final class Names: Sendable {
         private let value = Locked<Set<String>>(["default"])
+        /// The version of all namespaces.
+        let version = Locked<String?>(nil)
         func set(_ names: Set<String>) { value.withLock { $0 = names } }
         func contains(_ name: String) -> Bool { value.withLock { $0.contains(name) } }
     }
@@ -68,7 +70,8 @@ final class TestOutbox: Sendable {
             OutboxService.Tools(
                 directory: directory, origin: OutboxService.clientConfiguration(configuration), entryLimit: 1 << 22,
                 clock: clock, events: hub, logger: Logger(label: "test", factory: { _ in log.handler }), limits: limits,
-                pending: pending, namespace: { names.contains($0) ? tools : nil }),
+                pending: pending, namespace: { names.contains($0) ? tools : nil },
+                version: { _ in names.version.withLock(\.self) }),
             random: SplitMix64(seed: 7))
     }
 

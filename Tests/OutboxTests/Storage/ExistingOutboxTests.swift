@@ -104,14 +104,15 @@ struct ExistingOutboxTests {
         #expect(try Format(path) == new)
     }
 
-    /// Format 6 after format 3.
+    /// Format 7 after format 3.
     private static let laterTables = """
 
         ALTER TABLE changes ADD COLUMN baseType TEXT;
         CREATE TABLE removals (namespace TEXT PRIMARY KEY);
         DROP INDEX changesByCallerKey;
         CREATE UNIQUE INDEX changesByCallerKey ON changes(namespace, caller, callerKey) WHERE callerKey IS NOT NULL;
-        PRAGMA user_version = 6;
+        ALTER TABLE removals ADD COLUMN version TEXT;
+        PRAGMA user_version = 7;
         """
 
     private static let tables = """

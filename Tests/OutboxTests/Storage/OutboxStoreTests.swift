@@ -355,13 +355,15 @@ struct OutboxStoreTests {
     @Test("A removal is noted until the namespace is discarded, or the removal does not happen")
     func removals() throws {
         var store = try open()
-        for namespace in ["n", "m", "n"] { try store.noteRemoval(of: namespace) }
+        for namespace in ["n", "m", "n", "o"] { try store.noteRemoval(of: namespace) }
+        try store.noteRemoval(of: "m", for: .newVersion("2"))
+        try store.noteRemoval(of: "o", for: .newVersion(nil))
         store.close()
         store = try open()
-        #expect(try store.removals() == ["n", "m"])
+        #expect(try store.removals() == ["n": .removal, "m": .newVersion("2"), "o": .newVersion(nil)])
         try store.forgetRemoval(of: "m")
-        #expect(try store.removals() == ["n"])
-        try store.discard(namespace: "n")
+        #expect(try store.removals() == ["n": .removal, "o": .newVersion(nil)])
+        for namespace in ["n", "o"] { try store.discard(namespace: namespace) }
         #expect(try store.removals().isEmpty)
     }
 

@@ -74,6 +74,7 @@ package typealias Change = Outbox::Change
 package typealias ChangePage = Outbox::ChangePage
 package typealias ChangeProblem = Outbox::ChangeProblem
 package typealias ChangeState = Outbox::ChangeState
+package typealias DiscardCause = Outbox::DiscardCause
 package typealias ConflictPolicy = Outbox::ConflictPolicy
 package typealias DraftFault = Outbox::DraftFault
 package typealias OutboxCredential = Outbox::Credential

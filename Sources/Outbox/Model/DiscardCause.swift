@@ -1,0 +1,6 @@
+/// The reason for which all changes and credentials of a namespace are discarded.
+package enum DiscardCause: Hashable, Sendable {
+    case removal
+    /// The namespace is begun anew. Its version then is this one; `nil`: it has no version.
+    case newVersion(String?)
+}
