@@ -188,10 +188,10 @@ final class HeldSet: @unchecked Sendable {
         let missing = machine.missing
         let held = machine.wanted.count - missing.count
         let state: SubscriptionReport.State =
-            if generation == 0 {
-                .pending
-            } else if machine.noRoomSince != nil {
+            if machine.noRoomSince != nil {
                 .noRoom
+            } else if generation == 0 {
+                .pending
             } else {
                 missing.isEmpty ? .complete : .incomplete
             }
