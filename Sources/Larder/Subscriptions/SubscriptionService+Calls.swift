@@ -92,7 +92,7 @@ extension SubscriptionService {
         // The new definition prevails over the saved state.
         if let old, let set = sets[old.id] { save(set, store) }
         do {
-            let id = try store.put(definition, in: namespace, now: now)
+            let id = try store.put(definition, in: namespace, isNew: old == nil, now: now)
             var state = RefreshMachine.State(members: [], sourceDue: now, date: now)
             (state.isUrgent, state.isRedefined) = (true, true)
             let record = SubscriptionRecord(
