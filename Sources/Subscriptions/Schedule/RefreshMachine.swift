@@ -157,7 +157,8 @@ package struct RefreshMachine: Sendable {
     var isRedefined = false
     /// Whether a caller requested a refresh during the round, so that another one follows.
     var isRequestedAgain = false
-    /// The members for which alone the cache had no room at their last answers, by their keys. A start has forgotten them.
+    /// The members for which alone the cache had no room at their last answers, by their keys. A restart
+    /// forgets them.
     var roomless: Set<String> = []
     /// Since when the cache has no room for both generations.
     package internal(set) var noRoomSince: Timestamp?
