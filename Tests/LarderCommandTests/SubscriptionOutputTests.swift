@@ -81,7 +81,9 @@ struct SubscriptionOutputTests {
                 "http://h/1\\u{1b}: status 404", "http://h/2: too\\nslow", "3 more resources are missing",
             ])
         #expect(subscription.failure == "the source of news: status 500")
-        #expect(try HeldSubscription.sample("no-room").failure?.contains("no room") == true)
+        #expect(try HeldSubscription.sample("no-room").failure?.contains("no room for a new generation") == true)
+        let first = try HeldSubscription.sample("no-room", [.init("generation", 0)])
+        #expect(first.failure == "news has no room for its first generation")
         #expect(try HeldSubscription.sample("incomplete").failure == nil)
     }
 

@@ -157,7 +157,7 @@ function notesOf(subscription) {
     return [
         problem !== "" && h("p.note.failed.foreign", {}, h("strong", {}, "The source gives no list: "), problem),
         subscription.state === "no-room" && h(
-            "p.note.failed", {}, "The last refresh had no room for a new generation. The older one stays whole."),
+            "p.note.failed", {}, "The last refresh had no room for a new generation. An older one stays whole."),
         subscription.state === "pending" && h("p.note", {}, "The first generation has not been published yet."),
     ];
 }

@@ -65,7 +65,7 @@ final class HeldSet: @unchecked Sendable {
     /// The running requests for members, by numbers of the service.
     var memberTransfers: [UInt64: MemberTransfer] = [:]
     /// The origins of the URLs in the definition, which get its headers.
-    private let ownOrigins: Set<String>
+    let ownOrigins: Set<String>
     /// The records in the store.
     private var saved: [String: MemberRecord]
     private(set) var savedSource: SourceState?
@@ -94,7 +94,7 @@ final class HeldSet: @unchecked Sendable {
         state.leaving = members.filter { $0.position < 0 }.map(\.member)
         state.copies = Set(copies.keys).subtracting(saved.keys)
         machine = RefreshMachine(record.definition.rules, state, at: now)
-        ownOrigins = Set(record.definition.source.urls.compactMap { (try? CanonicalURL($0))?.origin })
+        ownOrigins = record.definition.source.origins
     }
 
     var isCapture: Bool { if case .capture = definition.source { true } else { false } }
@@ -188,10 +188,10 @@ final class HeldSet: @unchecked Sendable {
         let missing = machine.missing
         let held = machine.wanted.count - missing.count
         let state: SubscriptionReport.State =
-            if generation == 0 {
-                .pending
-            } else if machine.noRoomSince != nil {
+            if machine.noRoomSince != nil {
                 .noRoom
+            } else if generation == 0 {
+                .pending
             } else {
                 missing.isEmpty ? .complete : .incomplete
             }
@@ -217,6 +217,11 @@ final class HeldSet: @unchecked Sendable {
             }
         }
     }
+}
+
+extension SubscriptionSource {
+    /// The origins of the URLs in the definition.
+    var origins: Set<String> { Set(urls.compactMap { (try? CanonicalURL($0))?.origin }) }
 }
 
 extension HTTPFields {

@@ -17,7 +17,7 @@ extension SubscriptionService {
 
     /// Makes a subscription, or changes its definition. Copies of resources that the new definition wants, too, stay.
     /// Refused are a namespace that does not exist, a URL that the origin policy refuses now, a credential that does
-    /// not exist, and more subscriptions than a namespace may have.
+    /// not exist or is for no origin of the source, and more subscriptions than a namespace may have.
     package func put(
         _ definition: Subscription, in namespace: String, condition: Condition? = nil,
         completion: @escaping Completion<Putting>
@@ -34,7 +34,9 @@ extension SubscriptionService {
             }
             tools.credential(credential, namespace) { [self] found in
                 queue.async { [self] in
-                    if let failure = failure(of: found, credential, namespace) { return completion(.failure(failure)) }
+                    if let failure = failure(of: found, credential, definition.source.origins, namespace) {
+                        return completion(.failure(failure))
+                    }
                     put(definition, namespace, condition, completion)
                 }
             }
@@ -90,7 +92,7 @@ extension SubscriptionService {
         // The new definition prevails over the saved state.
         if let old, let set = sets[old.id] { save(set, store) }
         do {
-            let id = try store.put(definition, in: namespace, now: now)
+            let id = try store.put(definition, in: namespace, isNew: old == nil, now: now)
             var state = RefreshMachine.State(members: [], sourceDue: now, date: now)
             (state.isUrgent, state.isRedefined) = (true, true)
             let record = SubscriptionRecord(

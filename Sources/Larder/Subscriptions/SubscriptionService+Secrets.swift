@@ -4,7 +4,7 @@ import Primitives
 import Subscriptions
 
 /// The credentials of subscriptions. Without its credential a subscription sends no request, because an origin would
-/// take it for an anonymous one. All on `queue`.
+/// take it for an anonymous one. A credential that is for no origin of the source counts as missing. All on `queue`.
 extension SubscriptionService {
     /// The time after which a long refresh reads its secrets again, and after which a missing one is looked for again.
     private static let secretsTime: Duration = .seconds(60)
@@ -39,25 +39,32 @@ extension SubscriptionService {
 
     private func didLook(_ found: CredentialLookup, _ name: String, _ refresh: UInt64, _ set: HeldSet) {
         let now = tools.clock.now()
-        if case .found(let credential) = found {
+        if case .found(let credential) = found, covers(credential, set.ownOrigins) {
             set.secrets = .loaded(refresh: refresh, now, credential)
             if set.machine.lookDate != nil { handle(.accessRegained, set) }
             return scheduleAdvance()
         }
         set.secrets = .unknown
         let isFirst = set.machine.lookDate == nil
-        guard let failure = failure(of: found, name, set.namespace, isLogged: isFirst) else { return }
+        guard let failure = failure(of: found, name, set.ownOrigins, set.namespace, isLogged: isFirst) else { return }
         handle(.accessLost(reason: failure.description, lookDate: now + Self.secretsTime), set)
         // The rest of the list would come from another time.
         if let reading = set.reading, !set.isReadingDocument { fail(failure.description, reading, set) }
     }
 
-    /// The reason for which a credential cannot be used; `nil` if it was found.
+    /// Whether at least one origin gets fields of the credential. The requests to the others have none.
+    private func covers(_ credential: Credential, _ origins: Set<String>) -> Bool {
+        origins.contains { !credential.fields(for: $0).isEmpty }
+    }
+
+    /// The reason for which a credential cannot be used; `nil` if it was found, and is for one of the origins at least.
     func failure(
-        of lookup: CredentialLookup, _ name: String, _ namespace: String, isLogged: Bool = true
+        of lookup: CredentialLookup, _ name: String, _ origins: Set<String>, _ namespace: String, isLogged: Bool = true
     ) -> SubscriptionFailure? {
         switch lookup {
-        case .found: return nil
+        case .found(let credential):
+            if covers(credential, origins) { return nil }
+            return .foreignCredential(name: name, origin: origins.min() ?? "")
         case .missing: return .noCredential(name)
         case .unreadable(let reason):
             guard isLogged else { return .unreadableCredential(name) }

@@ -61,7 +61,7 @@ extension Problem {
         case .tooMany(let limit), .tooLong(let limit):
             self = .overLimit(failure.description, extensions: [.init("limit", .number(limit))])
         case .refused: self.init(403, failure.description, pointer: "/source")
-        case .noCredential: self.init(422, failure.description, pointer: "/credential")
+        case .noCredential, .foreignCredential: self.init(422, failure.description, pointer: "/credential")
         case .conditionFailed: self = .preconditionFailed
         case .ending, .removing: self.init(503, failure.description)
         case .stopping: self = .stopping

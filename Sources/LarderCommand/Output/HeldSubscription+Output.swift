@@ -61,7 +61,10 @@ extension HeldSubscription {
     /// The reason for which the last refresh did not reach the readers; `nil` if it did.
     var failure: String? {
         if let sourceProblem { return "the source of \(name): \(sourceProblem)" }
-        return state == "no-room" ? "\(name) has no room for a new generation, and keeps the old one" : nil
+        guard state == "no-room" else { return nil }
+        return generation == 0
+            ? "\(name) has no room for its first generation"
+            : "\(name) has no room for a new generation, and keeps the old one"
     }
 
     /// `feed https://news.example/rss`, or the number of URLs for a definition with URLs, which lists leave out.

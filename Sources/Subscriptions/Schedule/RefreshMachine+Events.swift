@@ -89,6 +89,7 @@ extension RefreshMachine {
         let isChanged = keys != wanted
         if isChanged { changes = nil }
         for key in wanted where !seen.contains(key) {
+            roomless.remove(key)
             if let member = remove(key), member.hasCopy { leaving[key] = member }
         }
         for item in new {
@@ -116,7 +117,9 @@ extension RefreshMachine {
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
-        for key in round?.roomless ?? [] {
+        let roomless = round?.roomless ?? []
+        // The members share the lack, so the next round asks for them together. One alone has its growing pause.
+        for key in roomless where roomless.count > 1 {
             guard var member = members[key] else { continue }
             member.earliest = nil
             member.due = min(member.due, now + rules.interval.shortest)
@@ -137,6 +140,7 @@ extension RefreshMachine {
             answer = .failed(reason: "the origin confirms a copy that has been removed", pause: nil)
         }
         var (isChanged, least): (Bool?, Duration) = (nil, .zero)
+        var isRoomless = false
         member.step = .settled
         member.endRequest()
         switch answer {
@@ -156,6 +160,7 @@ extension RefreshMachine {
             let problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             member.problem = problem
             round?.roomless.insert(key)
+            isRoomless = true
             // Each attempt may receive a large part of the body, so the attempts become fewer: the next one is after
             // as much time again as the problem has lasted.
             least = min(now - problem.since, HostPacer.longestPause)
@@ -172,6 +177,7 @@ extension RefreshMachine {
             return
         case .noRoom: return
         }
+        if isRoomless { roomless.insert(key) } else { roomless.remove(key) }
         if isChanged != nil {
             member.failures = 0
             round?.hasSuccess = true
@@ -202,7 +208,9 @@ extension RefreshMachine {
     }
 
     private mutating func finishRound(_ now: Timestamp) -> [Action] {
-        if let round, !round.roomless.isEmpty, !round.hasSuccess { return lackRoom(now) }
+        // A round may have asked for a few members only. The set lacks room if most of its members do.
+        let isRoomless = round.map { !$0.roomless.isEmpty && !$0.hasSuccess } ?? false
+        if isRoomless, roomless.count * 2 > wanted.count { return lackRoom(now) }
         if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
         endRound(now, isSwitched: true)
         return []

@@ -133,10 +133,18 @@ package final class SubscriptionStore: Sendable {
     }
 
     /// Keeps a new subscription, or a new definition of an old one, and returns its id. Its source and its members are
-    /// due at `now`. The members of an old definition stay. A row that a removed namespace has left belongs to the
-    /// present one from now on.
-    package func put(_ definition: Subscription, in namespace: String, now: Timestamp) throws(StateError) -> Int64 {
+    /// due at `now`. The members of an old definition stay. `isNew`: a row with the name is one that a removed
+    /// namespace has left, and goes with its members, because the subscription can have another owner.
+    package func put(
+        _ definition: Subscription, in namespace: String, isNew: Bool, now: Timestamp
+    ) throws(StateError) -> Int64 {
         try write { db in
+            if isNew {
+                let old = "FROM subscriptions WHERE namespace = ? AND name = ?"
+                let name: StatementArguments = [namespace, definition.name]
+                try db.execute(sql: "DELETE FROM members WHERE subscription IN (SELECT id \(old))", arguments: name)
+                try db.execute(sql: "DELETE \(old)", arguments: name)
+            }
             try db.execute(
                 sql: """
                     INSERT INTO subscriptions (namespace, name, definition, saved, due, isUrgent, isRedefined)

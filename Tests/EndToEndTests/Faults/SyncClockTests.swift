@@ -105,8 +105,8 @@ struct SyncClockTests {
             try await subscribe(server, web)
             for path in Self.paths { web[path] = .init(status: 503) }
             for _ in 0..<14 {
-                server.turn(.seconds(43_200))
                 let count = web.origin.requestCount
+                server.turn(.seconds(43_200))
                 try await server.waitForReport("set") { _ in web.origin.requestCount > count }
             }
             let report = try await server.get("/subscriptions/set").json

@@ -79,6 +79,28 @@ struct SubscriptionRoomTests {
         #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(0))
     }
 
+    @Test("A set without room for its first generation is no-room, and not pending")
+    func firstGeneration() async throws {
+        let web = try TestWeb()
+        write(1, to: web)
+        try await TestServer.with(configure: { ($0.diskLimit, $0.diskReserve) = (2 << 20, .bytes(0)) }) {
+            (server) async throws in
+            let pinned = [UInt8](repeating: 1, count: 700_000)
+            for name in ["one", "two"] {
+                #expect(try await server.put(name, pinned, query: "pinned=true").status == 200)
+            }
+            try await server.subscribe("set", definition(web))
+            let report = try await server.waitForReport("set") { $0["refreshing"] == false }
+            #expect(report["state"] == "no-room" && report["generation"] == 0 && report["held"] == 0, "\(report.text)")
+            for name in ["one", "two"] {
+                #expect(try await server.client.request("DELETE", "/entries/\(name)").status == 200)
+            }
+            server.turn(.seconds(3600))
+            let next = try await server.waitForGeneration(1, of: "set")
+            #expect(next["state"] == "complete" && next["held"] == 4, "\(next.text)")
+        }
+    }
+
     @Test("Bodies that did not change need no room, so a set with one new body switches")
     func shared() async throws {
         let web = try TestWeb()

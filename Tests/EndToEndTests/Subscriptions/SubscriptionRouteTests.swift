@@ -118,6 +118,10 @@ struct SubscriptionRouteTests {
     @Test("A faulty definition is refused with the place of the fault; conditions hold")
     func refused() async throws {
         try await TestServer.with { (server) async throws in
+            let foreign = try await server.client.request(
+                "PUT", "/credentials/foreign", fields: Self.json,
+                text: #"{"origins": ["http://127.0.0.1:2"], "headers": {"Authorization": "x"}}"#)
+            #expect(foreign.status == 200, "\(foreign.text)")
             let faults: [(String, Int, String)] = [
                 (#"{}"#, 400, "/source"), (#"{"source": {"feed": "x"}}"#, 400, "/source/feed"),
                 (#"{"source": {"urls": []}}"#, 400, "/source/urls"),
@@ -125,6 +129,7 @@ struct SubscriptionRouteTests {
                 (#"{"source": {"urls": ["http://h.example/"]}, "headers": {"Cookie": "a=b"}}"#, 400, "/headers/Cookie"),
                 (#"{"source": {"urls": ["http://10.0.0.1/"]}}"#, 403, "/source"),
                 (#"{"source": {"urls": ["http://127.0.0.1:1/"]}, "credential": "none"}"#, 422, "/credential"),
+                (#"{"source": {"feed": "http://127.0.0.1:1/"}, "credential": "foreign"}"#, 422, "/credential"),
             ]
             for (text, status, pointer) in faults {
                 let reply = try await server.client.request("PUT", "/subscriptions/x", fields: Self.json, text: text)

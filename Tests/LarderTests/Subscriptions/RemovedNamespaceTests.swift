@@ -98,18 +98,21 @@ struct RemovedNamespaceTests {
         }
     }
 
-    @Test("A subscription that takes the row of a removed namespace's one, which stayed, goes on after a restart")
+    private static let refusal =
+        "CREATE TRIGGER refuse BEFORE DELETE ON subscriptions BEGIN SELECT RAISE(ABORT, 'refused'); END"
+
+    private static func execute(_ sql: String, _ test: TestSubscriptions) throws {
+        try test.service.queue.sync { try test.service.store().database.write { try $0.execute(sql: sql) } }
+    }
+
+    @Test("A subscription with the name of a row that a removed namespace has left goes on after a restart")
     func leftRow() async throws {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/old": "old", "/new": "new"])
             let temporary = test.temporary
             try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/old"), in: "a")
-            try await test.restart {
-                try TestSubscriptions.executeAtRest(
-                    "CREATE TRIGGER refuse BEFORE DELETE ON subscriptions BEGIN SELECT RAISE(ABORT, 'refused'); END",
-                    temporary)
-            }
+            try await test.restart { try TestSubscriptions.executeAtRest(Self.refusal, temporary) }
             let space = try #require(try await Self.seal(test))
             try await Self.removeNamespace(test)
             await Self.discard(space, test)
@@ -119,10 +122,40 @@ struct RemovedNamespaceTests {
             test.service.unseal("a", try #require(try await Self.seal(test)))
             try await test.restart()
             #expect(try await test.names(in: "a") == [])
+            try Self.execute("DROP TRIGGER refuse", test)
             try await test.put("set", Self.definition(web, "/new"), in: "a")
-            try await test.restart { try TestSubscriptions.executeAtRest("DROP TRIGGER refuse", temporary) }
+            try await test.restart()
             #expect(try await test.names(in: "a") == ["set"])
             #expect(try await test.wait("set", in: "a") { $0.held == 1 }.wanted == 1)
+        }
+    }
+
+    @Test("A subscription gets no members, dates and end of a removed namespace's one, of which the row stayed")
+    func leftMembers() async throws {
+        try await TestSubscriptions.withOne { test in
+            let web = try TestWeb(["/old": "old"])
+            try await test.makeNamespace("a")
+            try await test.put("set", Self.definition(web, "/old"), in: "a")
+            #expect(try await test.wait("set", in: "a", generation: 1).held == 1)
+            try Self.execute(Self.refusal, test)
+            let space = try #require(try await Self.seal(test))
+            try await Self.removeNamespace(test)
+            await Self.discard(space, test)
+            let old = try #require(try Self.records(test).first)
+            try Self.execute("UPDATE subscriptions SET ending = 'removingCopies', leftOut = 3", test)
+            try Self.execute("DROP TRIGGER refuse", test)
+            try await test.makeNamespace("a")
+            // The source of another owner fails.
+            let feed: JSON = ["source": ["feed": .string(web.url("/none"))]]
+            let report = try await test.put("set", feed, in: "a")
+            #expect(report.wanted == 0 && report.missing.isEmpty && report.leftOut == 0)
+            let failed = try await test.wait("set", in: "a") { $0.sourceProblem != nil }
+            #expect(failed.wanted == 0 && web.origin.requestCount(of: "/old") == 1)
+            let new = try #require(try Self.records(test).first)
+            #expect(new.id != old.id && new.ending == nil && new.endingSpace == nil)
+            #expect(try test.service.queue.sync { try test.service.store().members(of: old.id) }.isEmpty)
+            try await test.restart()
+            #expect(try await test.names(in: "a") == ["set"])
         }
     }
 
@@ -134,19 +167,16 @@ struct RemovedNamespaceTests {
             let web = try TestWeb(["/a": "a"])
             try await test.makeNamespace("a")
             try await test.put("set", Self.definition(web, "/a"), in: "a")
-            func execute(_ sql: String) throws {
-                try test.service.queue.sync { try test.service.store().database.write { try $0.execute(sql: sql) } }
-            }
             let space = try #require(try await Self.seal(test))
-            try execute(
+            try Self.execute(
                 """
                 CREATE TRIGGER refuse BEFORE UPDATE OF endingSpace ON subscriptions
                 BEGIN SELECT RAISE(ABORT, 'refused'); END
-                """)
+                """, test)
             test.service.unseal("a", space)
             #expect(try await test.names(in: "a") == ["set"])
             #expect(try Self.records(test).map(\.endingSpace) == [space])
-            try execute("DROP TRIGGER refuse")
+            try Self.execute("DROP TRIGGER refuse", test)
             if isKilled {
                 try await test.restart()
             } else {

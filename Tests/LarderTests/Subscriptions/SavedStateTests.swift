@@ -26,7 +26,7 @@ struct SavedStateTests {
             random = SplitMix64(seed: seed)
             store = try SubscriptionStore(directory: directory)
             let definition = try SavedStateTests.definition.get()
-            let id = try store.put(definition, in: "default", now: now)
+            let id = try store.put(definition, in: "default", isNew: true, now: now)
             let record = SubscriptionRecord(
                 id: id, namespace: "default", definition: definition,
                 source: SourceState(RefreshMachine.State(members: [], sourceDue: now, date: now)))

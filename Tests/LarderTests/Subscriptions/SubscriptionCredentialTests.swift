@@ -78,6 +78,48 @@ struct SubscriptionCredentialTests {
         }
     }
 
+    @Test(
+        "A credential that was stored for other origins counts as missing, because the requests would be anonymous",
+        arguments: ["urls", "feed"])
+    func foreign(source: String) async throws {
+        try await Self.withSet(source) { test, origin in
+            let count = origin.requestCount
+            let foreign = OutboxCredential(
+                origins: ["http://127.0.0.2:\(origin.port)"], fields: [.init("Authorization", Self.secret)])
+            try await test.setCredential("key", foreign)
+            try await test.refresh("set")
+            let report = try await test.wait("set") { $0.sourceProblem != nil }
+            #expect(
+                report.sourceProblem?.reason
+                    == "the credential \"key\" is for no origin of the source; "
+                    + "store it for http://127.0.0.1:\(origin.port) (PUT /credentials/key)")
+            #expect(report.generation == 1 && report.held == 2 && report.state == .complete)
+            do {
+                try await test.put("other", Self.definition(source, origin))
+                Issue.record("a refusal")
+            } catch SubscriptionFailure.foreignCredential {}
+            #expect(try await test.names() == ["set"] && origin.requestCount == count)
+            // The clock stands still.
+            try await Self.store(origin, test)
+            let next = try await test.wait("set", generation: 2)
+            #expect(next.held == 2 && next.sourceProblem == nil)
+        }
+    }
+
+    @Test("A credential for one of the origins of a source is enough, and the other origins do not get it")
+    func partlyForeign() async throws {
+        let (origin, web) = (try Self.origin(), try TestWeb(["/open": "open"]))
+        defer { origin.stop() }
+        try await TestSubscriptions.withOne { test in
+            try await Self.store(origin, test)
+            let urls: JSON = [.string(origin.url("/1")), .string(web.url("/open"))]
+            try await test.put("set", ["source": ["urls": urls], "credential": "key"])
+            #expect(try await test.wait("set", generation: 1).held == 2)
+        }
+        #expect(origin.requests.allSatisfy { $0["Authorization"] == Self.secret })
+        #expect(web.origin.requests.allSatisfy { $0["Authorization"] == nil })
+    }
+
     @Test("A credential that cannot be read is none that is missing: the set waits a minute, and then goes on")
     func unreadable() async throws {
         try await Self.withSet("urls") { test, origin in

@@ -67,18 +67,21 @@ extension RefreshHistory {
         if let absent { origins[absent] = chance(1, of: 2) ? Origin(isDown: true) : Origin(pause: .seconds(7200)) }
         for url in listed { versions[url, default: 1] += 1 }
         // Two intervals, and 5,000 s for the longest wish or pause, 10,800 for the quiet hours, 1,500 for a late
-        // answer, 600 for two delays, 1,800 for two catch-ups. A member without room may wait for a day.
+        // answer, 600 for two delays, 1,800 for two catch-ups. A member without room may wait for a day, also if the
+        // host has failed since then.
+        let waits = machine.members.values.compactMap(\.earliest).contains { $0 > wall + .seconds(5000) }
         let isRoomless = machine.members.values.contains { $0.problem?.reason == "no room" }
-        let time = rules.interval.longest * 2 + .seconds(isRoomless ? 106_100 : 19_700)
+        let time = rules.interval.longest * 2 + .seconds(waits || isRoomless ? 106_100 : 19_700)
         run(for: time)
         // The source may be due shortly before the end, and members that it lists then have the same time.
         let known = machine.wanted
         run(for: time)
         for key in known where problems.isEmpty {
-            guard let item = machine.members[key]?.item, item.host != absent else { continue }
+            guard let member = machine.members[key], member.item.host != absent else { continue }
+            let item = member.item
             let latest = versions[item.url] ?? 1
             if held[key] != latest {
-                problems.append("\(item.url) has version \(held[key] ?? 0) instead of \(latest)")
+                problems.append("\(item.url) has version \(held[key] ?? 0) instead of \(latest) at \(wall): \(member)")
             }
         }
     }

@@ -10,6 +10,8 @@ package enum SubscriptionFailure: Error, Sendable {
     /// The origin policy allows no request to a URL of the definition.
     case refused(url: String, reason: String)
     case noCredential(String)
+    /// The credential is for no origin of the source, of which `origin` is one.
+    case foreignCredential(name: String, origin: String)
     /// The outbox, which has the credentials, cannot be read.
     case unreadableCredential(String)
     case noNamespace(String)
@@ -40,6 +42,8 @@ extension SubscriptionFailure: CustomStringConvertible {
             "the definitions of the namespace have at most \(limit) bytes together; remove some, or name fewer URLs"
         case .refused(let url, let reason): "\(url) cannot be fetched: \(reason)"
         case .noCredential(let name): "there is no credential \"\(name)\"; store it first (PUT /credentials/\(name))"
+        case .foreignCredential(let name, let origin):
+            "the credential \"\(name)\" is for no origin of the source; store it for \(origin) (PUT /credentials/\(name))"
         case .unreadableCredential(let name):
             "the credential \"\(name)\" cannot be read; see the log of the server"
         case .noNamespace(let name): "there is no namespace \"\(name)\""

@@ -11,7 +11,7 @@ package struct SubscriptionReport: Sendable {
         case complete
         /// Readers lack a copy of some wanted resources.
         case incomplete
-        /// The next generation had no room beside the present one, which stays whole.
+        /// The next generation had no room, also the first one. The present one stays whole.
         case noRoom = "no-room"
     }
 
