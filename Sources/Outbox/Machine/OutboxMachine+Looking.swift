@@ -228,7 +228,7 @@ extension OutboxMachine {
         case .theirsIsBase: send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash where change.mergesRewriting(version.digest):
             send(key, ownContent(change), Self.guarding(version), &turn)
-        case .clash: clash(key, change, version, .clash, &turn)
+        case .clash, .takenBack: clash(key, change, version, .clash, &turn)
         case .clean(let body, let patch):
             guard change.draft.onConflict != .hold, let content = mergedContent(change, body, patch) else {
                 return clash(key, change, version, .clash, &turn)

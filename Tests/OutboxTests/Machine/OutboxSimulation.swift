@@ -76,6 +76,7 @@ final class OutboxSimulation {
             problems.append("a GET of change \(order.flight.change) begins in a pause")
         }
         shell.willRemove = { [unowned self] order in cached[order.target.url] = nil }
+        shell.willCommit = { [unowned self] changes in checkSquash(changes) }
         shell.didPublish = { [unowned self] summary in checkCache(summary) }
     }
 

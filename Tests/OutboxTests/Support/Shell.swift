@@ -41,6 +41,7 @@ final class Shell {
     var willRemove: (RemovalOrder) -> Void = { _ in }
     /// Whether the cache fails to remove versions.
     var failsRemovals = false
+    var willCommit: ([Change]) -> Void = { _ in }
     var didPublish: (ChangeSummary) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
@@ -90,6 +91,7 @@ final class Shell {
         case .load(let id): return .loaded(id, rows[id])
         case .commit(let changes):
             if isDiskFull { return .commitFailed(changes.map(\.id)) }
+            willCommit(changes)
             for change in changes {
                 rows[change.id] = change
                 if dropsTheirs { rows[change.id]!.theirs?.body = nil }
