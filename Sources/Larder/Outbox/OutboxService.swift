@@ -92,6 +92,8 @@ package final class OutboxService: @unchecked Sendable {
     private var isBusy = false
     /// The transfers under way. A redirect replaces the transfer of its flight.
     var transfers: [Flight: Transfer] = [:]
+    /// The versions in caches that have failed to make them stale, for ``maintain()``.
+    var freshVersions: Set<FreshVersion> = []
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
     var sealed: [String: Int] = [:]
     /// The decisions that the machine has begun, by the first change of each.
@@ -138,12 +140,13 @@ package final class OutboxService: @unchecked Sendable {
         queue.sync { store.close() }
     }
 
-    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once. Writes the log
-    /// of the database into its file.
+    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once. Makes versions
+    /// stale that caches have failed to make stale. Writes the log of the database into its file.
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
             endRemovals(store)
+            outdateFreshVersions()
             do {
                 try store.prune(now: tools.clock.now())
                 try store.checkpoint()

@@ -161,6 +161,10 @@ extension OutboxMachine {
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
             return sawEffect(key, change, isStored: answer.isStored, &turn)
         }
+        if lanes[key]!.keyedRefusals >= Self.keyedRefusals {
+            let version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
+            return clash(key, change, version, .stateRefused, status: 409, &turn)
+        }
         // A request without a precondition needs no tag.
         if change.draft.base == .blind {
             let version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
@@ -193,10 +197,11 @@ extension OutboxMachine {
     private mutating func sendBlindly(
         _ key: LaneKey, _ change: Change, over version: ResourceVersion?, _ turn: inout Turn
     ) {
-        guard lanes[key]!.refusals > Self.promptRefusals else {
+        let isKeyed = lanes[key]!.keyedRefusals >= Self.keyedRefusals
+        guard lanes[key]!.refusals > Self.promptRefusals || isKeyed else {
             return send(key, ownContent(change), .unguarded, &turn)
         }
-        clash(key, change, version, .stateRefused, status: lanes[key]!.refusedStatus, &turn)
+        clash(key, change, version, .stateRefused, status: isKeyed ? 409 : lanes[key]!.refusedStatus, &turn)
     }
 
     /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state
