@@ -101,8 +101,10 @@ package final class OutboxService: @unchecked Sendable {
     var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?
     let alarm: WallClockAlarm
 
-    /// The time for which all changes of an origin wait; `nil`: they do not.
-    func wait(for origin: String) -> OriginWait? { machine.wait(for: origin, tools.clock.now()) }
+    /// The time for which all changes of a namespace for an origin wait; `nil`: they do not.
+    func wait(for origin: String, in namespace: String) -> OriginWait? {
+        machine.wait(for: origin, in: namespace, tools.clock.now())
+    }
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools

@@ -76,7 +76,8 @@ extension OutboxMachine {
     /// Gives up a flight that another request's answer has overtaken, if the origin wants no request by now. The row
     /// must not be in the state `sending`.
     mutating func waitsForPause(_ key: LaneKey, _ now: Timestamp) -> Bool {
-        guard let origin = lanes[key]?.head?.summary.target.origin, hosts[origin]?.isPaused(now) == true else {
+        guard let origin = lanes[key]?.head?.summary.target.origin, hosts[origin]?.isPaused(key.namespace, now) == true
+        else {
             return false
         }
         idle(key, until: now, now)

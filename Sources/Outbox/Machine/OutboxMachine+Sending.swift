@@ -195,12 +195,12 @@ extension OutboxMachine {
         case 429, 503:
             guard let retryAfter else { fallthrough }
             let time = Backoff.pause(retryAfter)
-            let pause = HostPause(origin: origin, start: turn.now, end: turn.now + time)
-            if hosts[origin]?.pause(until: pause.end, longest: time, turn.now) == true {
+            let pause = HostPause(namespace: key.namespace, origin: origin, start: turn.now, end: turn.now + time)
+            if hosts[origin]?.pause(key.namespace, until: pause.end, longest: time, turn.now) == true {
                 turn.actions.append(.notePause(pause))
             }
         case 502, 504: noteFailure(key, &turn)
-        default: hosts[origin]?.answered(turn.now)
+        default: hosts[origin]?.answered(key.namespace, turn.now)
         }
     }
 }

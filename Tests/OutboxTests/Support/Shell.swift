@@ -19,7 +19,8 @@ final class Shell {
     var removals: [RemovalOrder] = []
     var refusals: [Refusal] = []
     var merges: [MergeOrder] = []
-    var pauses: [String: HostPause] = [:]
+    /// By namespace and origin.
+    var pauses: [[String]: HostPause] = [:]
     var wake: Timestamp?
     /// Whether the store fails.
     var isDiskFull = false
@@ -150,7 +151,7 @@ final class Shell {
             for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
                 rows[id]!.rewrittenBase = note.stored
             }
-        case .notePause(let pause): pauses[pause.origin] = pause
+        case .notePause(let pause): pauses[[pause.namespace, pause.origin]] = pause
         case .refuse(_, let refusal): refusals.append(refusal)
         }
         return nil
