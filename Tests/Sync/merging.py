@@ -48,6 +48,24 @@ def clashes(base, ours, theirs):
     return False
 
 
+def is_lost(first, base, ours):
+    """Returns whether an edit from the base to ours sets a value back to that in `first`.
+
+    A change from `first` to the edited body then does not tell the edit, and keeps the value of a rival.
+    """
+    if base == ours:
+        return False
+    merges = isinstance(first, dict) or first is ABSENT
+    if isinstance(ours, dict) and (base is ABSENT or isinstance(base, dict)):
+        if not merges:
+            return False
+        base = {} if base is ABSENT else base
+        first = {} if first is ABSENT else first
+        return any(
+            is_lost(*(side.get(name, ABSENT) for side in (first, base, ours))) for name in {**base, **ours})
+    return merges if isinstance(ours, dict) else first == ours
+
+
 def parse(text):
     """Returns the value of a JSON text, with exact numbers; the text itself if it is not JSON; `ABSENT` for `None`."""
     if text is None:

@@ -22,8 +22,14 @@ DECISIONS = {
 }
 
 
+STRICTEST_FIRST = ["hold", "merge", "ours", "theirs"]
+
+
 def squash(first, last):
-    """Returns the intent of the change that two changes become. Raises `Clash` if Larder must refuse to make it."""
+    """Returns the intent of the change that two changes become. Raises `Clash` if Larder must refuse to make it.
+
+    A squash changes neither the view nor the end at the origin, whichever version the origin has.
+    """
     (earlier,), (later,) = first.intents, last.intents
     if BLIND in (earlier.base, later.base):
         if earlier.base != later.base:
@@ -31,6 +37,12 @@ def squash(first, last):
         return later
     if earlier.base is ABSENT and later.ours is ABSENT:
         raise merging.Clash("a creation and a deletion")
+    if "theirs" in (first.on_conflict, last.on_conflict):
+        raise merging.Clash("the policy theirs")
+    if earlier.ours is ABSENT and later.ours is not ABSENT:
+        raise merging.Clash("a deletion and a creation")
+    if later.ours is not ABSENT and merging.is_lost(earlier.base, later.base, later.ours):
+        raise merging.Clash("an edit that takes back another one")
     ours = merging.merge(later.base, later.ours, earlier.ours)
     if last.on_conflict == "hold" and earlier.ours not in (later.base, ours):
         raise merging.Clash("the policy hold")
@@ -282,6 +294,7 @@ class Steward:
         if status == 200 and squashed:
             # The survivor must have the edits of both, so its former intent is none any more.
             last.intents = [squashed]
+            last.on_conflict = min(first.on_conflict, last.on_conflict, key=STRICTEST_FIRST.index)
             return
         last.intents = intents
         for change in (first, last):

@@ -2,7 +2,7 @@ import Foundation
 
 /// The seeds of tests with random histories.
 package enum Seeds {
-    /// Returns `usual`, so that a test is the same in each run. The environment's `SEEDS`, such as `1000-4999`,
+    /// Returns `usual`, so that a test is the same in each run. `SEEDS` of the environment, such as `1000-4999`,
     /// replaces it, to look for faults in further histories.
     package static func range(_ usual: Range<UInt64>) -> Range<UInt64> {
         guard let text = ProcessInfo.processInfo.environment["SEEDS"] else { return usual }

@@ -149,9 +149,10 @@ extension OutboxService {
     /// Adds the end and the cause of the wait for its origin to a pending change. Another change may have caused the
     /// wait, so the row of this one does not have it.
     private func noteWait(
-        _ state: ChangeState, _ origin: String, _ nextAttempt: inout Timestamp?, _ problem: inout ChangeProblem?
+        _ state: ChangeState, _ namespace: String, _ origin: String, _ nextAttempt: inout Timestamp?,
+        _ problem: inout ChangeProblem?
     ) {
-        guard state == .pending, let wait = wait(for: origin) else { return }
+        guard state == .pending, let wait = wait(for: origin, in: namespace) else { return }
         if let nextAttempt, nextAttempt >= wait.end { return }
         nextAttempt = wait.end
         if problem == nil { problem = ChangeProblem(wait.cause) }
@@ -167,7 +168,7 @@ extension OutboxService {
             var page = try mapping { () throws(OutboxError) in try store.list(filter, after: after, limit: limit) }
             for place in page.changes.indices {
                 var change = page.changes[place]
-                noteWait(change.state, change.target.origin, &change.nextAttempt, &change.problem)
+                noteWait(change.state, namespace, change.target.origin, &change.nextAttempt, &change.problem)
                 page.changes[place] = change
             }
             return page
@@ -177,7 +178,7 @@ extension OutboxService {
     package func find(_ id: Change.ID, in namespace: String, completion: @escaping Completion<Change>) {
         reply(completion) { [self] () throws(OutboxFailure) in
             var change = try change(id, namespace)
-            noteWait(change.state, change.draft.target.origin, &change.nextAttempt, &change.problem)
+            noteWait(change.state, namespace, change.draft.target.origin, &change.nextAttempt, &change.problem)
             return change
         }
     }

@@ -117,8 +117,34 @@ extension OutboxService {
         guard summary.state != .done, summary.mayBeApplied, let space = tools.namespace(summary.namespace) else {
             return drop()
         }
-        let target = summary.target
-        invalidate(target, target.url, .outdate, space.cache) { [queue] _ in queue.async(execute: drop) }
+        outdate(FreshVersion(target: summary.target, namespace: summary.namespace), space.cache, then: drop)
+    }
+
+    /// A version that readers may find fresh, although a change that left the view may have replaced it.
+    struct FreshVersion: Hashable {
+        let target: ChangeTarget
+        let namespace: String
+    }
+
+    private func outdate(_ version: FreshVersion, _ cache: DiskCache, then: @escaping @Sendable () -> Void) {
+        let target = version.target
+        invalidate(target, target.url, .outdate, cache) { [self] isDone in
+            queue.async { [self] in
+                if isDone { freshVersions.remove(version) } else { freshVersions.insert(version) }
+                then()
+            }
+        }
+    }
+
+    /// Makes the versions stale that the cache has failed to make stale.
+    func outdateFreshVersions() {
+        for version in freshVersions {
+            guard let space = tools.namespace(version.namespace) else {
+                freshVersions.remove(version)
+                continue
+            }
+            outdate(version, space.cache) {}
+        }
     }
 
     /// Makes the body of a key anew, because a change of it has other bodies or another state.

@@ -94,6 +94,8 @@ package final class OutboxService: @unchecked Sendable {
     private var isBusy = false
     /// The transfers under way. A redirect replaces the transfer of its flight.
     var transfers: [Flight: Transfer] = [:]
+    /// The versions in caches that have failed to make them stale, for ``maintain()``.
+    var freshVersions: Set<FreshVersion> = []
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
     var sealed: [String: Int] = [:]
     /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails.
@@ -103,8 +105,10 @@ package final class OutboxService: @unchecked Sendable {
     var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?
     let alarm: WallClockAlarm
 
-    /// The time for which all changes of an origin wait; `nil`: they do not.
-    func wait(for origin: String) -> OriginWait? { machine.wait(for: origin, tools.clock.now()) }
+    /// The time for which all changes of a namespace for an origin wait; `nil`: they do not.
+    func wait(for origin: String, in namespace: String) -> OriginWait? {
+        machine.wait(for: origin, in: namespace, tools.clock.now())
+    }
 
     init(_ tools: Tools, random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
         self.tools = tools
@@ -142,12 +146,13 @@ package final class OutboxService: @unchecked Sendable {
         queue.sync { store.close() }
     }
 
-    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once. Writes the log
-    /// of the database into its file.
+    /// Removes old ended changes, and the rows of removed namespaces that could not be removed at once. Makes versions
+    /// stale that caches have failed to make stale. Writes the log of the database into its file.
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
             endRemovals(store)
+            outdateFreshVersions()
             do {
                 try store.prune(now: tools.clock.now())
                 try store.checkpoint()

@@ -83,6 +83,8 @@ struct Lane: Sendable {
     var failures = 0
     /// The refusals in a row because of the state of the resource.
     var refusals = 0
+    /// The answers 409 in a row to requests with an `Idempotency-Key`.
+    var keyedRefusals = 0
     var sight: Sight?
     /// The sight before the last refusal.
     var refusedSight: Sight?
@@ -101,6 +103,8 @@ struct Lane: Sendable {
     var confirmedTicket: UInt64 = 0
     /// The date of this process's first read after the confirmation.
     var confirmedSince: Timestamp?
+    /// The date of this process's first attempt to remove the version in the cache.
+    var removingSince: Timestamp?
     /// The version that the cache stored while the head was busy with its row.
     var shown: Shown?
     /// Whether the credential changed while a request with the earlier one was under way.

@@ -77,6 +77,17 @@ package struct MergeOrder: Hashable, Sendable {
     /// The change's own patch; ``MergeResult/clean(body:patch:)`` needs a patch of the same form. `nil`: the request
     /// has the whole body.
     package var patch: Edit?
+    /// `nil`: ours and theirs do not become one change.
+    package var join: JoinOrder?
+}
+
+/// The condition under which the change of a ``MergeOrder`` becomes one with the changes before, with theirs as their
+/// body: no version of the origin may lead to another result than the changes one after another.
+package struct JoinOrder: Hashable, Sendable {
+    /// The base of the first change; `nil`: its author saw no resource.
+    package var first: [UInt8]?
+    /// Whether the body of the last change's own base is unknown. The change then replaces any other version whole.
+    package var replacesWhole: Bool
 }
 
 /// A version in the cache that is older than the effect of a change that ends.
@@ -134,7 +145,7 @@ package enum OutboxAction: Hashable, Sendable {
     case dropFromView(ChangeSummary)
     /// Store ``Change/rewrittenBase`` in later changes with this base. A loss only leads to a needless conflict.
     case noteRewrite(RewriteNote)
-    /// Store the pause of the origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only
+    /// Store the pause of the namespace and origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only
     /// leads to requests before its end.
     case notePause(HostPause)
     /// Tell the caller that the decision, which the first of its changes names, has no effect. Every other decision is

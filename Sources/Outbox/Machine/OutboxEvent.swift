@@ -18,6 +18,8 @@ package enum MergeResult: Hashable, Sendable {
     ///     a change that is not sent as PATCH; otherwise it counts as a clash.
     case clean(body: [UInt8], patch: [UInt8]?)
     case clash
+    /// The result of a merge with a ``JoinOrder`` would not tell an edit, because a value is as it was at first.
+    case takenBack
 }
 
 /// The knowledge about a request that got no answer.

@@ -19,11 +19,15 @@ extension OutboxMachine {
     mutating func confirmLater(
         _ key: LaneKey, _ change: Change, _ problem: ChangeProblem, _ retryAfter: Duration?, _ turn: inout Turn
     ) {
-        let patience = lanes[key]!.queue.count > 1 ? Self.patienceOfLane : Self.patience
-        if let start = lanes[key]!.confirmedSince, turn.now - start >= patience {
+        if isOverdue(key, since: lanes[key]!.confirmedSince, turn.now) {
             return finish(key, change, isShown: false, &turn)
         }
         retryLater(key, change, problem, retryAfter, &turn)
+    }
+
+    private func isOverdue(_ key: LaneKey, since start: Timestamp?, _ now: Timestamp) -> Bool {
+        let patience = lanes[key]!.queue.count > 1 ? Self.patienceOfLane : Self.patience
+        return start.map { now - $0 >= patience } ?? false
     }
 
     mutating func confirmationRead(_ key: LaneKey, _ answer: ReadAnswer, _ turn: inout Turn) {
@@ -96,6 +100,8 @@ extension OutboxMachine {
     mutating func finish(_ key: LaneKey, _ change: Change, isShown: Bool, _ turn: inout Turn) {
         // A POST has another effect than a new version of its URL.
         guard !isShown, change.draft.edit != .post else { return hold(key, change, .done, nil, &turn) }
+        // The clock may have gone back.
+        lanes[key]!.removingSince = min(lanes[key]!.removingSince ?? turn.now, turn.now)
         lanes[key]!.change = change
         lanes[key]!.phase = .removing
         turn.actions.append(
@@ -111,9 +117,12 @@ extension OutboxMachine {
     }
 
     /// A change that left the view now would show readers the older version. So the head reads again after a pause, and
-    /// then ends as before.
+    /// then ends as before. A cache that fails for as long as reads may fail must not stop the lane for ever.
     mutating func versionNotRemoved(_ flight: Flight, _ turn: inout Turn) {
         guard let key = lane(of: flight), case .removing = lanes[key]!.phase else { return }
+        if isOverdue(key, since: lanes[key]!.removingSince, turn.now) {
+            return hold(key, lanes[key]!.change!, .done, nil, &turn)
+        }
         storageFailed(key, &turn)
     }
 }

@@ -15,6 +15,11 @@ extension OutboxMachine {
             turn.actions.append(.refuse(leader, .invalid(.squash(reason))))
             return
         }
+        if ids.count > 1, let other = changeBetween(ids) {
+            let reason = "change \(other) of another lane edits the resource between the changes"
+            turn.actions.append(.refuse(leader, .invalid(.squash(reason))))
+            return
+        }
         for id in ids { giveUpFlight(of: id, turn.now) }
         decisions[leader] = Decision(kind: kind, ids: ids)
         for id in ids {
@@ -29,6 +34,21 @@ extension OutboxMachine {
             let start = queue.firstIndex(where: { $0.id == ids[0] })
         else { return false }
         return queue[start...].prefix(ids.count).map(\.id) == ids
+    }
+
+    /// A change of another lane that readers see between the changes. A squash would reverse their order.
+    private func changeBetween(_ ids: [Change.ID]) -> Change.ID? {
+        guard let key = laneOf[ids[0]], let last = ids.last,
+            let target = lanes[key]?.queue.first(where: { $0.id == ids[0] })?.summary.target
+        else { return nil }
+        for (other, lane) in lanes where other != key && other.namespace == key.namespace {
+            let slot = lane.queue.first { slot in
+                slot.id > ids[0] && slot.id < last && slot.summary.target.key == target.key
+                    && slot.summary.method != "POST"
+            }
+            if let slot { return slot.id }
+        }
+        return nil
     }
 
     private func obstacle(_ kind: Decision.Kind, _ id: Change.ID) -> Refusal? {

@@ -32,7 +32,7 @@ extension OutboxMachine {
         switch result {
         case .clean(let body, _): change.draft.ours = body
         case .equalsTheirs: change.draft.ours = change.theirs?.body
-        case .clash, .theirsIsBase: break
+        case .clash, .takenBack, .theirsIsBase: break
         }
         guard change.draft.ours?.count ?? 0 <= limits.changeBytes else { return refuse(leader, .bodyTooLarge, &turn) }
         conclude(leader, [change], &turn)

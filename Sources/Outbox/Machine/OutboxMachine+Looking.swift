@@ -76,7 +76,8 @@ extension OutboxMachine {
     /// Gives up a flight that another request's answer has overtaken, if the origin wants no request by now. The row
     /// must not be in the state `sending`.
     mutating func waitsForPause(_ key: LaneKey, _ now: Timestamp) -> Bool {
-        guard let origin = lanes[key]?.head?.summary.target.origin, hosts[origin]?.isPaused(now) == true else {
+        guard let origin = lanes[key]?.head?.summary.target.origin, hosts[origin]?.isPaused(key.namespace, now) == true
+        else {
             return false
         }
         idle(key, until: now, now)
@@ -161,6 +162,10 @@ extension OutboxMachine {
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
             return sawEffect(key, change, isStored: answer.isStored, &turn)
         }
+        if lanes[key]!.keyedRefusals >= Self.keyedRefusals {
+            let version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
+            return clash(key, change, version, .stateRefused, status: 409, &turn)
+        }
         // A request without a precondition needs no tag.
         if change.draft.base == .blind {
             let version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
@@ -193,10 +198,11 @@ extension OutboxMachine {
     private mutating func sendBlindly(
         _ key: LaneKey, _ change: Change, over version: ResourceVersion?, _ turn: inout Turn
     ) {
-        guard lanes[key]!.refusals > Self.promptRefusals else {
+        let isKeyed = lanes[key]!.keyedRefusals >= Self.keyedRefusals
+        guard lanes[key]!.refusals > Self.promptRefusals || isKeyed else {
             return send(key, ownContent(change), .unguarded, &turn)
         }
-        clash(key, change, version, .stateRefused, status: lanes[key]!.refusedStatus, &turn)
+        clash(key, change, version, .stateRefused, status: isKeyed ? 409 : lanes[key]!.refusedStatus, &turn)
     }
 
     /// Notes the state of the resource. Returns whether the origin has refused the precondition of this very state
@@ -228,7 +234,7 @@ extension OutboxMachine {
         case .theirsIsBase: send(key, ownContent(change), Self.guarding(version), &turn)
         case .clash where change.mergesRewriting(version.digest):
             send(key, ownContent(change), Self.guarding(version), &turn)
-        case .clash: clash(key, change, version, .clash, &turn)
+        case .clash, .takenBack: clash(key, change, version, .clash, &turn)
         case .clean(let body, let patch):
             guard change.draft.onConflict != .hold, let content = mergedContent(change, body, patch) else {
                 return clash(key, change, version, .clash, &turn)

@@ -48,7 +48,8 @@ extension OutboxMachine {
         // After a clock that has gone back, the pause begins again.
         let longest = min(pause.end - pause.start, Backoff.longestPause)
         guard pause.end > now, longest > .zero else { return }
-        _ = hosts[pause.origin, default: HostState()].pause(until: min(pause.end, now + longest), longest: longest, now)
+        _ = hosts[pause.origin, default: HostState()]
+            .pause(pause.namespace, until: min(pause.end, now + longest), longest: longest, now)
     }
 
     /// Forgets the origins without changes, so that the table does not grow for ever.
@@ -71,7 +72,7 @@ extension OutboxMachine {
     /// Ends the flight of a head, which waits until `due`. The row in the store stays as it is.
     mutating func idle(_ key: LaneKey, until due: Timestamp, _ now: Timestamp) {
         guard let head = lanes[key]?.head else { return }
-        hosts[head.summary.target.origin]?.flights -= 1
+        hosts[head.summary.target.origin]?.ended(key.namespace)
         lanes[key]!.queue[0].due = due
         lanes[key]!.queue[0].pause = max(due - now, .zero)
         lanes[key]!.phase = .idle
@@ -115,7 +116,7 @@ extension OutboxMachine {
     mutating func discard(_ namespace: String, _ turn: inout Turn) {
         for (key, lane) in lanes where key.namespace == namespace {
             if let head = lane.head {
-                if case .idle = lane.phase {} else { hosts[head.summary.target.origin]?.flights -= 1 }
+                if case .idle = lane.phase {} else { hosts[head.summary.target.origin]?.ended(namespace) }
             }
             for slot in lane.queue {
                 laneOf[slot.id] = nil
@@ -127,6 +128,7 @@ extension OutboxMachine {
             lanes[key] = nil
         }
         missing[namespace] = nil
+        for origin in hosts.keys { hosts[origin]!.forgetPause(of: namespace) }
     }
 
     // MARK: - Rows

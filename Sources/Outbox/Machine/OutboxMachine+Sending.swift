@@ -51,7 +51,7 @@ extension OutboxMachine {
         noteAnswer(key, answer.status, answer.retryAfter, &turn)
         var change = lanes[key]!.change!
         let meaning = SendMeaning(status: answer.status)
-        if meaning != .stateConflict { lanes[key]!.refusals = 0 }
+        if meaning != .stateConflict { (lanes[key]!.refusals, lanes[key]!.keyedRefusals) = (0, 0) }
         switch meaning {
         case .applied: applied(key, change, answer, &turn)
         case .notApplied:
@@ -63,8 +63,8 @@ extension OutboxMachine {
             change.attempts -= 1
             block(key, change, answer.status, &turn)
         case .gone:
-            // The shell has removed the version before it reported the answer.
-            if change.draft.edit == .delete { return finish(key, change, isShown: true, &turn) }
+            // The cache may have failed to remove the version when the shell got the answer.
+            if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
             clash(key, change, nil, .deleted, &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else {
@@ -108,6 +108,7 @@ extension OutboxMachine {
         if answer.status == 409, order.idempotencyKey != nil {
             // The origin still works on the first request with this key, or remembers it.
             change.mayBeApplied = true
+            lanes[key]!.keyedRefusals += 1
             let problem = ChangeProblem(.unknownOutcome, status: 409)
             return retryLater(key, change, problem, answer.retryAfter, &turn)
         }
@@ -194,12 +195,12 @@ extension OutboxMachine {
         case 429, 503:
             guard let retryAfter else { fallthrough }
             let time = Backoff.pause(retryAfter)
-            let pause = HostPause(origin: origin, start: turn.now, end: turn.now + time)
-            if hosts[origin]?.pause(until: pause.end, longest: time, turn.now) == true {
+            let pause = HostPause(namespace: key.namespace, origin: origin, start: turn.now, end: turn.now + time)
+            if hosts[origin]?.pause(key.namespace, until: pause.end, longest: time, turn.now) == true {
                 turn.actions.append(.notePause(pause))
             }
         case 502, 504: noteFailure(key, &turn)
-        default: hosts[origin]?.answered(turn.now)
+        default: hosts[origin]?.answered(key.namespace, turn.now)
         }
     }
 }

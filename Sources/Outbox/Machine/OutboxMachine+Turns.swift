@@ -40,9 +40,10 @@ extension OutboxMachine {
 
     /// Takes the first lane out of a queue if its head can start.
     private mutating func takeDue(_ namespace: String, _ origin: String, _ now: Timestamp) -> LaneKey? {
+        hosts[origin]?.renewPauses(now)
         while let item = waiting.first(namespace, origin) {
             if isCurrent(item) {
-                guard hosts[origin]!.canStart(now), isDue(item, now), hasTurn(namespace, origin, now) else {
+                guard hosts[origin]!.canStart(namespace, now), isDue(item, now), hasTurn(namespace, origin, now) else {
                     return nil
                 }
                 waiting.removeFirst(namespace, origin)
@@ -58,7 +59,7 @@ extension OutboxMachine {
         guard let host = hosts[origin] else { return false }
         let ahead = host.namespaces.prefix { $0 != namespace }.count { other in
             guard let item = waiting.first(other, origin) else { return false }
-            return isCurrent(item) && isDue(item, now) && !isMissing(other, now)
+            return isCurrent(item) && isDue(item, now) && !isMissing(other, now) && host.canStart(other, now)
         }
         return ahead < host.freePlaces
     }
@@ -118,8 +119,11 @@ extension OutboxMachine {
 
     // MARK: - Dates
 
-    /// The time for which all changes of an origin wait, because of an answer to one of them; `nil`: they do not.
-    package func wait(for origin: String, _ now: Timestamp) -> OriginWait? { hosts[origin]?.wait(now) }
+    /// The time for which all changes of a namespace for an origin wait, because of the answers to some; `nil`: they do
+    /// not.
+    package func wait(for origin: String, in namespace: String, _ now: Timestamp) -> OriginWait? {
+        hosts[origin]?.wait(namespace, now)
+    }
 
     /// The date of the next start or expiry that no other event causes.
     func nextDate(_ now: Timestamp) -> Timestamp? {
@@ -128,14 +132,8 @@ extension OutboxMachine {
         if let date = nextKeeping { dates.append(date) }
         guard flightCount < flightLimit else { return dates.min() }
         waiting.forEachDate { namespace, origin, due in
-            guard let host = hosts[origin] else { return }
             let due = max(due, missing[namespace]?.wait.end ?? due)
-            if let date = host.notBefore {
-                // A probe's end is an event.
-                if host.flights == 0 { dates.append(max(due, date)) }
-            } else if host.hasPlace {
-                dates.append(due)
-            }
+            if let date = hosts[origin]?.nextStart(of: namespace, due: due) { dates.append(date) }
         }
         return dates.min()
     }

@@ -19,8 +19,8 @@ import Primitives
 /// - A request is ordered only after the state `sending` is durable, so a start finds each request that may be out.
 /// - Only durable states are published. The outcome of a request is forgotten only with the process.
 /// - A change leaves its lane only in an ended state.
-/// - No answer, decision or end of a change shortens the pause that an origin wants. No request begins within the
-///   pause, except one with the state `sending` already ordered.
+/// - No answer, decision or end of a change shortens the pause that an origin wants of a namespace. No request of the
+///   namespace begins within the pause, except one with the state `sending` already ordered.
 package struct OutboxMachine: Sendable {
     /// The state of one call of ``step(_:now:random:)``.
     struct Turn {
@@ -35,6 +35,9 @@ package struct OutboxMachine: Sendable {
     static let hopLimit = 5
     /// The refusals in a row that lead to a look at once. Later looks wait.
     static let promptRefusals = 2
+    /// The answers 409 in a row to requests with an `Idempotency-Key` after which the origin does not work on the first
+    /// one any more: some minutes.
+    static let keyedRefusals = 8
     /// The time after the first read of a confirmed change from which a failing read is the last. Until then, readers
     /// see the change. The origin may be away for a night.
     static let patience: Duration = .seconds(86_400)
@@ -85,7 +88,7 @@ package struct OutboxMachine: Sendable {
             add(summary, &turn)
             turn.actions.append(.publish(summary))
         case .restarted(let summaries, let pauses):
-            for pause in pauses.sorted(by: { $0.origin < $1.origin }) { restore(pause, now) }
+            for pause in pauses { restore(pause, now) }
             // Past events with dates in the future show that the clock has gone back. Then no row tells the rest of its
             // pause.
             let isBehind = pauses.contains { $0.start > now } || summaries.contains { $0.created > now }

@@ -6,6 +6,10 @@ import Primitives
 /// before, as it is when the changes are sent one after another. A merge that needs a decision ends the squash, because
 /// no edit may be lost without one. Patches are not composed: the change that survives sends its body.
 ///
+/// A squash changes neither the body that readers see nor the end at the origin, over any version that the origin may
+/// have. So it ends where the change that survives would not tell an edit: a later change has set a value back to that
+/// of the first base, or has created the resource again, or gives way to the origin's version as a whole.
+///
 /// The last change survives with its id, so it keeps its place in the lane. The others become `cancelled`.
 ///
 ///     var squash = try Squash(changes)
@@ -18,9 +22,9 @@ struct Squash: Sendable {
     private var count = 1
 
     /// - Parameter changes: neighbours in one lane, in order.
-    /// - Throws: ``OutboxError/invalid(_:)`` when a change is not pending, may have been applied, is a POST, or edits
-    ///   another resource or has another credential, when only some of the changes are blind, and when a creation and a
-    ///   deletion leave no edit.
+    /// - Throws: ``OutboxError/invalid(_:)`` when a change is not pending, may have been applied, is a POST, edits
+    ///   another resource, has another credential or date of expiry, or gives way to the origin's version, when only
+    ///   some of the changes are blind, and when a creation and a deletion leave no edit.
     init(_ changes: [Change]) throws(OutboxError) {
         guard changes.count > 1, let first = changes.first, let last = changes.last else {
             throw .invalid(.squash("expected at least two changes"))
@@ -34,6 +38,11 @@ struct Squash: Sendable {
         }
         self.changes = changes
         body = first.draft.ours
+        // A merge keeps the members that the origin has added while it rewrote the base, and other changes do not.
+        let isMerged = first.draft.onConflict != .hold && first.draft.method != "PATCH"
+        if first.rewrittenBase != nil, isMerged != (policy != .hold) {
+            throw .invalid(.squash("the origin has rewritten the version that change \(first.id) was made on"))
+        }
     }
 
     private static func check(_ change: Change, _ first: Change) throws(OutboxError) {
@@ -55,6 +64,14 @@ struct Squash: Sendable {
         guard (draft.base == .blind) == (first.draft.base == .blind) else {
             throw .invalid(.squash("some of the changes have the base \"blind\", and change \(change.id) differs"))
         }
+        // The edits would end at another date, or never.
+        guard draft.expires == first.draft.expires else {
+            throw .invalid(.squash("change \(change.id) expires at another date"))
+        }
+        // A clash of one edit would cancel all of them.
+        if draft.onConflict == .theirs, draft.base != .blind {
+            throw .invalid(.squash("change \(change.id) has \"onConflict\": \"theirs\""))
+        }
     }
 
     /// The next merge to compute; `nil`: the body has all edits.
@@ -70,23 +87,34 @@ struct Squash: Sendable {
         return nil
     }
 
-    /// `nil`: the change was made on the body, or has the same body, so its own body replaces the one before.
+    /// `nil`: the change's own body replaces the one before.
     private func merge(of change: Change, _ number: UInt64) throws(OutboxError) -> MergeOrder? {
-        let base = change.draft.base
-        if base == .blind || change.draft.ours == body { return nil }
+        let (base, ours) = (change.draft.base, change.draft.ours)
+        if base == .blind { return nil }
         guard let body else {
-            if base == .absent { return nil }
+            if ours == nil { return nil }
             throw .invalid(.squash("a change before change \(change.id) deletes the resource"))
         }
+        var baseBody = base.version?.body
         if let version = base.version {
-            if version.digest == BodyDigest(of: body) { return nil }
-            guard version.body != nil else {
+            if version.digest == BodyDigest(of: body) {
+                // Readers see no other version after a deletion.
+                if ours == nil { return nil }
+                baseBody = body
+            } else if version.body == nil {
                 throw .invalid(.squash("the version that change \(change.id) was made on was not kept"))
             }
         }
         return MergeOrder(
-            flight: Flight(change: change.id, number: number), base: base.version?.body, ours: change.draft.ours,
-            theirs: body, patch: nil)
+            flight: Flight(change: change.id, number: number), base: baseBody, ours: ours, theirs: body, patch: nil,
+            join: join(base))
+    }
+
+    /// `nil`: the first base was not kept, so the body of the squash replaces any other version, as those before did.
+    private func join(_ base: Base) -> JoinOrder? {
+        let first = changes[0].draft.base.version
+        if let first, first.body == nil { return nil }
+        return JoinOrder(first: first?.body, replacesWhole: base.version.map { $0.body == nil } ?? false)
     }
 
     /// Takes the result of the merge that ``nextMerge(_:)`` has ordered.
@@ -104,8 +132,17 @@ struct Squash: Sendable {
             body = merged
         case .clean: throw .invalid(.squash("change \(change.id) was made on another version, and permits no merge"))
         case .clash: throw .invalid(.squash("change \(change.id) clashes with the changes before"))
+        case .takenBack:
+            let reason = "change \(change.id) sets a value back to that before the changes, and one change cannot tell"
+            throw .invalid(.squash(reason))
         }
         count += 1
+    }
+
+    /// The policy that asks most often, because no clash may be decided without the decision that its author wants.
+    private var policy: ConflictPolicy {
+        let policies = changes.map(\.draft.onConflict)
+        return policies.contains(.hold) ? .hold : policies.contains(.merge) ? .merge : policies[policies.count - 1]
     }
 
     /// The changes with their new states, after the last merge.
@@ -115,6 +152,7 @@ struct Squash: Sendable {
         (survivor.draft.base, survivor.draft.baseType) = (first.draft.base, first.draft.baseType)
         survivor.rewrittenBase = first.rewrittenBase
         survivor.draft.ours = body
+        survivor.draft.onConflict = policy
         if survivor.draft.edit != .delete { survivor.draft.becomeWhole() }
         let cancelled = changes.dropLast().map { change in
             var change = change

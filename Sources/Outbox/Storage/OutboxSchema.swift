@@ -7,7 +7,7 @@ import StateDatabase
 /// | `changes` | a change without its bodies |
 /// | `bodies` | a body of a change: `base`, `ours`, `patch` or `theirs` |
 /// | `credentials` | a named set of secret fields |
-/// | `pauses` | the time in which an origin wants no requests |
+/// | `pauses` | the time in which an origin wants no requests of a namespace |
 /// | `removals` | a namespace that is being removed or begun anew, or that was so without its changes and credentials |
 ///
 /// Bodies have a table of their own, because SQLite writes a whole row when a column changes, and a change takes about
@@ -21,7 +21,7 @@ enum OutboxSchema {
         file: "outbox.sqlite",
         // "LdOx".
         application: 0x4C64_4F78,
-        migrations: [first, second, third, fourth, fifth, sixth, seventh])
+        migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth])
 
     private static let first = """
         CREATE TABLE changes (
@@ -101,8 +101,20 @@ enum OutboxSchema {
         CREATE UNIQUE INDEX changesByCallerKey ON changes(namespace, caller, callerKey) WHERE callerKey IS NOT NULL;
         """
 
-    /// The new version of a namespace that is begun anew, empty for none; NULL: the namespace is removed.
+    /// An origin may have wanted an earlier pause of any namespace with changes for it.
     private static let seventh = """
+        ALTER TABLE pauses RENAME TO commonPauses;
+        CREATE TABLE pauses (
+          namespace TEXT NOT NULL, origin TEXT NOT NULL, began INTEGER NOT NULL, ends INTEGER NOT NULL,
+          PRIMARY KEY (namespace, origin)
+        );
+        INSERT INTO pauses SELECT DISTINCT changes.namespace, origin, began, ends
+          FROM commonPauses JOIN changes USING (origin) WHERE changes.ended IS NULL;
+        DROP TABLE commonPauses;
+        """
+
+    /// The new version of a namespace that is begun anew, empty for none; NULL: the namespace is removed.
+    private static let eighth = """
         ALTER TABLE removals ADD COLUMN version TEXT;
         """
 }

@@ -32,10 +32,10 @@ extension OutboxStore {
         }
     }
 
-    /// Removes all changes and credentials of a namespace, sent or not, with the note of its removal.
+    /// Removes all changes, credentials and pauses of a namespace, with the note of its removal.
     package func discard(namespace: String) throws(OutboxError) {
         try write { db in
-            for table in ["changes", "credentials", "removals"] {
+            for table in ["changes", "credentials", "pauses", "removals"] {
                 try db.execute(sql: "DELETE FROM \(table) WHERE namespace = ?", arguments: [namespace])
             }
         }

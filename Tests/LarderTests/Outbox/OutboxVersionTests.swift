@@ -224,6 +224,30 @@ struct OutboxVersionTests {
         }
     }
 
+    @Test("A version that a cancelled change may have replaced becomes stale, also after a failure of the index")
+    func failingIndexAtCancellation() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            try await store(document, in: outbox)
+            document.change { $0.faults = [.loseAnswer] }
+            let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            try await poll("the effect") { document.effects.count == 1 }
+            #expect(try await outbox.wait(for: .pending, of: change).mayBeApplied)
+            try await outbox.executeInIndex(
+                "CREATE TRIGGER failing BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'failing'); END")
+            _ = try await outbox.decide(.cancel, change)
+            try await leavesView(document, in: outbox)
+            let key = try key(document)
+            #expect(try await outbox.cache.stored(key)?.entry.isFresh(at: outbox.clock.now()) == true)
+            let service = outbox.service
+            #expect(service.queue.sync { service.freshVersions.count } == 1)
+            try await outbox.executeInIndex("DROP TRIGGER failing")
+            service.maintain()
+            try await poll("the stale version") { service.queue.sync { service.freshVersions.isEmpty } }
+            #expect(try await outbox.cache.stored(key)?.entry.isFresh(at: outbox.clock.now()) == false)
+        }
+    }
+
     @Test("A pinned version stays, and is stale, when a newer one may not be stored")
     func pinnedVersion() async throws {
         try await TestOutbox.withOne { outbox in

@@ -74,6 +74,35 @@ struct BlindChangeTests {
         #expect(shell.state(id) == .confirmed)
     }
 
+    @Test(
+        "A change with an idempotency key that the origin answers with 409 for some minutes is a conflict",
+        arguments: 0..<3)
+    func keyedRefusals(_ kind: Int) throws {
+        var draft = try ChangeDraft.put("a=2", on: "a=1", etag: nil)
+        draft.callerKey = CallerKey("k", payload: BodyDigest(of: Array("a=2".utf8)))
+        if kind > 0 { draft.base = .blind }
+        let id = shell.accept(draft)
+        let (start, isAbsent) = (shell.now, kind == 2)
+        func look() { isAbsent ? shell.read(404) : shell.read(200, "a=1", etag: nil) }
+        if kind == 0 { look() }
+        var requests = 0
+        while requests < 20, !shell.sends.isEmpty {
+            requests += 1
+            #expect(shell.sends.map(\.guarding) == [.unguarded] && shell.sends[0].idempotencyKey != nil)
+            try shell.answer(409)
+            #expect(shell.state(id) == .pending)
+            shell.sleep()
+            look()
+        }
+        #expect(requests == 8 && shell.now - start > .seconds(10))
+        #expect(shell.state(id) == .conflict && shell.rows[id]!.problem == ChangeProblem(.stateRefused, status: 409))
+        #expect(shell.rows[id]!.theirs?.body == (isAbsent ? nil : Array("a=1".utf8)) && shell.rows[id]!.mayBeApplied)
+        // The effect of the first request, which has come late, ends such a change.
+        shell.step(.retry(id))
+        shell.read(200, "a=2", etag: nil)
+        #expect(shell.state(id) == .done)
+    }
+
     @Test("A blind DELETE that the origin refuses three times is a conflict, and done if the resource is absent")
     func deletion() throws {
         let id = try refused(.delete("a=1"), 409)

@@ -88,12 +88,15 @@ extension OutboxSimulation {
         }
     }
 
-    func host(_ url: String) -> String { url.split(separator: "/").prefix(2).joined(separator: "//") }
+    func host(_ url: String, in namespace: String) -> String {
+        namespace + " " + url.split(separator: "/").prefix(2).joined(separator: "//")
+    }
 
     private func pause(_ flight: Flight, _ url: String, _ seconds: Int) -> Duration {
         // The machine does not hear the answer to a flight that it has given up.
         guard shell.machine.lane(of: flight) != nil else { return .seconds(seconds) }
-        pauses[host(url)] = max(pauses[host(url)] ?? shell.now, shell.now + .seconds(seconds))
+        let host = host(url, in: shell.rows[flight.change]!.draft.namespace)
+        pauses[host] = max(pauses[host] ?? shell.now, shell.now + .seconds(seconds))
         return .seconds(seconds)
     }
 

@@ -25,12 +25,30 @@ extension OutboxSimulation {
         checkedPublications = shell.published.count
     }
 
-    /// No reader may find a version that is older than the effect of a change that is done.
+    /// No reader may find a version that is older than the effect of a change that is done, unless the cache has failed
+    /// to remove it for a long time.
     func checkCache(_ summary: ChangeSummary) {
-        guard summary.state == .done, let edit = edits[summary.id], let version = cached[edit.url],
+        guard summary.state == .done, !shell.failsRemovals, let edit = edits[summary.id], let version = cached[edit.url],
             let effect = origin.log.firstIndex(where: { $0.change == summary.id }), version <= effect
         else { return }
         problems.append("change \(summary.id) is done, and the cache has an older version")
+    }
+
+    /// A squash must change the view of no version that the origin may have.
+    func checkSquash(_ changes: [Change]) {
+        guard let survivor = changes.last, changes.dropLast().contains(where: { $0.problem?.kind == .squashed }) else {
+            return
+        }
+        let rows = shell.rows.filter { !$0.value.state.isEnded && $0.value.draft.target == survivor.draft.target }
+        let after = changes.reduce(into: rows) { rows, change in
+            rows[change.id] = change.state.isEnded ? nil : change
+        }
+        let bodies = rows.values.flatMap { [$0.draft.base.version?.body, $0.draft.ours] }
+        for remote in Set(bodies + [nil, origin.resources[survivor.draft.target.url]?.body]) {
+            if FlatObject.view(rows.values, over: remote) != FlatObject.view(after.values, over: remote) {
+                problems.append("the squash to change \(survivor.id) changes the view")
+            }
+        }
     }
 
     func checkEnd() {

@@ -47,7 +47,7 @@ final class OutboxSimulation {
     private var nextValue = 0
     /// The squashes that have been ordered: their changes by the first one.
     var squashing: [Change.ID: [Change.ID]] = [:]
-    /// The pauses that the origins want, by origin.
+    /// The pauses that the origins want, by namespace and origin.
     var pauses: [String: Timestamp] = [:]
     /// The changes with an unknown outcome that no GET has looked at since.
     var unseen: Set<Change.ID> = []
@@ -72,10 +72,11 @@ final class OutboxSimulation {
         for url in urls.dropLast() { cached[url] = origin.log.count }
         shell.now = shell.now + .seconds(10)
         shell.willRead = { [unowned self] order in
-            guard let end = pauses[host(order.url)], shell.now < end else { return }
+            guard let end = pauses[host(order.url, in: order.namespace)], shell.now < end else { return }
             problems.append("a GET of change \(order.flight.change) begins in a pause")
         }
         shell.willRemove = { [unowned self] order in cached[order.target.url] = nil }
+        shell.willCommit = { [unowned self] changes in checkSquash(changes) }
         shell.didPublish = { [unowned self] summary in checkCache(summary) }
     }
 

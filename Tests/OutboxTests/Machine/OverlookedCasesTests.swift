@@ -198,8 +198,8 @@ struct OverlookedCasesTests {
         let post = shell.accept(try .post("x"))
         let third = shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/c"))
         #expect(shell.sends.count == 2)
-        shell.pauses["https://origin.example"] = HostPause(
-            origin: "https://origin.example", start: shell.now, end: shell.now + .seconds(3600))
+        shell.pauses[["n", "https://origin.example"]] = HostPause(
+            namespace: "n", origin: "https://origin.example", start: shell.now, end: shell.now + .seconds(3600))
         shell.kill()
         #expect(shell.state(put) == .pending && shell.rows[put]!.mayBeApplied && shell.state(post) == .uncertain)
         #expect(shell.reads.isEmpty && shell.sends.isEmpty && shell.machine.flightCount == 0)

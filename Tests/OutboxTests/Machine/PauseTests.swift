@@ -79,17 +79,61 @@ struct PauseTests {
     func wait() throws {
         let (_, _, end) = try paused()
         let origin = "https://origin.example"
-        #expect(shell.machine.wait(for: origin, shell.now) == OriginWait(cause: .throttled, end: end))
-        #expect(shell.machine.wait(for: origin, end) == nil)
-        #expect(shell.machine.wait(for: "https://other.example", shell.now) == nil)
+        #expect(shell.machine.wait(for: origin, in: "n", shell.now) == OriginWait(cause: .throttled, end: end))
+        #expect(shell.machine.wait(for: origin, in: "n", end) == nil)
+        #expect(shell.machine.wait(for: "https://other.example", in: "n", shell.now) == nil)
         // After a step of the clock back, the whole pause is left.
         let past = shell.now - .seconds(86_400)
-        #expect(shell.machine.wait(for: origin, past)?.end == past + .seconds(3600))
+        #expect(shell.machine.wait(for: origin, in: "n", past)?.end == past + .seconds(3600))
         let other = Shell()
         for number in 0..<3 { other.accept(try .post("x", at: "https://origin.example/\(number)")) }
         for _ in 0..<3 { other.step(.sendFailed(other.sends.removeFirst().flight, .notSent)) }
-        let wait = try #require(other.machine.wait(for: origin, other.now))
+        let wait = try #require(other.machine.wait(for: origin, in: "n", other.now))
         #expect(wait.cause == .unreachable && wait.end > other.now)
+    }
+
+    @Test("A pause stops only the namespace that got the answer, also after a restart, and the circuit stops all")
+    func otherNamespace() throws {
+        let (_, _, end) = try paused()
+        let other = shell.accept(try .put("a=2", on: "a=1").with { $0.namespace = "m" })
+        #expect(shell.sends.map(\.flight.change).contains(other))
+        let origin = "https://origin.example"
+        #expect(shell.machine.wait(for: origin, in: "m", shell.now) == nil)
+        #expect(shell.machine.wait(for: origin, in: "n", shell.now)?.end == end)
+        // The paused namespace has waited longer, and takes no place of the other one.
+        for path in ["b", "c", "d"] {
+            shell.accept(try .put("a=2", on: "a=1", at: "\(origin)/\(path)").with { $0.namespace = "m" })
+        }
+        while !shell.sends.isEmpty { try shell.answer(422) }
+        #expect(shell.rows.values.count { $0.state == .rejected } == 5)
+        let next = shell.accept(try .put("a=2", on: "a=1", at: "\(origin)/e").with { $0.namespace = "m" })
+        shell.kill()
+        #expect(shell.machine.wait(for: origin, in: "n", shell.now)?.end == end)
+        #expect(shell.state(next) == .pending && shell.reads.map(\.flight.change) == [next])
+        shell.step(.discarded(namespace: "n"))
+        #expect(shell.machine.wait(for: origin, in: "n", shell.now) == nil)
+
+        let failing = Shell()
+        for number in 0..<3 { failing.accept(try .post("x", at: "\(origin)/\(number)")) }
+        for _ in 0..<3 { failing.step(.sendFailed(failing.sends.removeFirst().flight, .notSent)) }
+        #expect(failing.machine.wait(for: origin, in: "m", failing.now)?.cause == .unreachable)
+    }
+
+    @Test("After a pause a single request of the namespace goes out, and other namespaces keep their places")
+    func probe() throws {
+        let (_, _, end) = try paused()
+        try shell.answer(422)
+        let origin = "https://origin.example"
+        shell.accept(try .put("a=2", on: "a=1", at: "\(origin)/c"))
+        shell.now = end
+        shell.step(.timer)
+        #expect(shell.reads.count + shell.sends.count == 1)
+        let other = shell.accept(try .put("a=2", on: "a=1").with { $0.namespace = "m" })
+        #expect(shell.sends.map(\.flight.change) == [other] && shell.machine.flightCount == 2)
+        shell.read(200, "a=1")
+        try shell.answer(422)
+        try shell.answer(422)
+        #expect(shell.machine.flightCount == 1)
     }
 
     @Test("Clock back a day: a pause begins again, and does not become longer")

@@ -99,6 +99,7 @@ struct SquashTests {
             draft.base = .version(
                 ResourceVersion(body: nil, digest: BodyDigest(of: Array("one".utf8)), validator: nil))
         }
+        // A rival's version of a text is never merged, so a missing base makes no difference.
         for last in [second, unknown] {
             let result = try squash([change(1, first), change(2, last)])
             #expect(result.survivor.draft.ours == Array("two".utf8))
@@ -129,13 +130,63 @@ struct SquashTests {
         #expect(try refusal([.put("a=2&b=1", on: "a=1"), .delete("b=1&a=2")]) == nil)
     }
 
-    @Test("Squash of a deletion and a creation is an edit of the first base, and an edit of the deleted is refused")
+    @Test("Squash of a deletion and a creation is refused, because a merge would keep members of the deleted resource")
     func recreation() throws {
-        let result = try squash([change(1, .delete("a=1")), change(2, .put("a=3", on: nil))])
-        #expect(result.survivor.draft.method == "PUT" && result.survivor.draft.ours == Array("a=3".utf8))
-        #expect(result.survivor.draft.base.version?.body == Array("a=1".utf8))
+        #expect(try refusal([.delete("a=1"), .put("a=3", on: nil)])?.contains("deletes the resource") == true)
         #expect(try refusal([.delete("a=1"), .put("a=3", on: "a=1")])?.contains("deletes the resource") == true)
         #expect(try refusal([.put("a=2", on: nil), .delete("a=2")])?.contains("created and deleted") == true)
+    }
+
+    // MARK: - Edits that one change cannot tell
+
+    @Test("Squash does not lose an edit that takes back an edit or a version outside of the squash")
+    func takenBack() throws {
+        // Readers see `b` and another `n` because of a change before the squash, or in the cache.
+        let first = try ChangeDraft.put("a=1&n=1", on: "a=0&n=1")
+        let reason = "change 2 sets a value back"
+        #expect(try refusal([first, .put("a=1&n=1", on: "a=1&b=1&n=1")])?.contains(reason) == true)
+        #expect(try refusal([first, .put("a=1&n=1", on: "a=1&n=5")])?.contains(reason) == true)
+        #expect(try refusal([first, .put("a=0&n=1", on: "a=1&n=1")])?.contains(reason) == true)
+        #expect(try refusal([first, .put("a=2&b=1&n=1", on: "a=1&b=1&n=1")]) == nil)
+        #expect(try refusal([.put("one", on: "base"), .put("base", on: "one")])?.contains(reason) == true)
+        // The second change replaces any version whole, and the merge of the squash would not.
+        let unknown = try ChangeDraft.put("a=2&n=1", on: "a=1&n=1").with { draft in
+            let digest = BodyDigest(of: Array("a=1&n=1".utf8))
+            draft.base = .version(ResourceVersion(body: nil, digest: digest, validator: nil))
+        }
+        #expect(try refusal([first, unknown])?.contains(reason) == true)
+    }
+
+    @Test("Squash gives no edit the date of expiry or the easier policy of another change")
+    func policies() throws {
+        let (first, second) = (try ChangeDraft.put("a=2", on: "a=1"), try ChangeDraft.put("a=3", on: "a=2"))
+        let mortal = second.with { $0.expires = now + .seconds(60) }
+        #expect(try refusal([first, mortal])?.contains("expires at another date") == true)
+        #expect(try refusal([first, second.with { $0.onConflict = .theirs }])?.contains("theirs") == true)
+        #expect(try refusal([first.with { $0.onConflict = .theirs }, second])?.contains("theirs") == true)
+        let policies: [(ConflictPolicy, ConflictPolicy, ConflictPolicy)] = [
+            (.merge, .ours, .merge), (.ours, .merge, .merge), (.hold, .ours, .hold), (.ours, .hold, .hold),
+            (.ours, .ours, .ours),
+        ]
+        for (one, other, expected) in policies {
+            let changes = [
+                change(1, first.with { $0.onConflict = one }), change(2, second.with { $0.onConflict = other }),
+            ]
+            #expect(try squash(changes).survivor.draft.onConflict == expected)
+        }
+    }
+
+    @Test("Squash is refused if another lane edits the resource between the changes, because it would come first")
+    func otherLane() throws {
+        let shell = Shell()
+        shell.accept(try .post("x", at: "https://origin.example/a"))
+        let first = shell.accept(try .put("a=2&b=1", on: "a=1&b=1"))
+        let other = shell.accept(try .put("a=3&b=1", on: "a=2&b=1").with { $0.lane = "other" })
+        let last = shell.accept(try .put("a=3&b=2", on: "a=3&b=1"))
+        shell.step(.squash([first, last]))
+        let reason = "change \(other) of another lane edits the resource between the changes"
+        #expect(shell.refusals == [.invalid(.squash(reason))])
+        #expect(shell.state(first) == .pending && shell.rows[last]!.draft.ours == Array("a=3&b=2".utf8))
     }
 
     // MARK: - Other rules

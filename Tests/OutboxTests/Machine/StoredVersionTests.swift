@@ -116,6 +116,41 @@ struct StoredVersionTests {
         #expect(shell.state(id) == .done && shell.dropped == [id] && shell.removals.map(\.flight.change) == [id])
     }
 
+    @Test("A DELETE that the origin answers with 404 is not done while the cache fails to remove the older version")
+    func failedRemovalOfGone() throws {
+        for status in [404, 410] {
+            let shell = Shell()
+            shell.failsRemovals = true
+            let id = shell.accept(try .delete("a=1"))
+            try shell.answer(status)
+            #expect(!shell.state(id).isEnded && shell.dropped.isEmpty && shell.removals.isEmpty)
+            shell.failsRemovals = false
+            shell.sleep()
+            shell.read(status)
+            #expect(shell.state(id) == .done && shell.removals.map(\.flight.change) == [id])
+        }
+    }
+
+    @Test("A cache that fails for ever stops a lane for ten minutes, and a change without followers for a day")
+    func endlessRemoval() throws {
+        for hasFollower in [false, true] {
+            let shell = Shell()
+            shell.failsRemovals = true
+            let id = shell.accept(try .put("a=2", on: "a=1"))
+            let follower = hasFollower ? shell.accept(try .put("a=3", on: "a=2")) : nil
+            try shell.answer(204)
+            let (start, patience) = (shell.now, hasFollower ? Duration.seconds(600) : .seconds(86_400))
+            while shell.now - start < patience {
+                #expect(shell.state(id) == .confirmed && shell.reads.map(\.flight.change) == [id])
+                shell.read(200, "a=2", etag: "\"2\"", isStored: false)
+                if shell.state(id) == .confirmed { shell.sleep() }
+            }
+            if shell.state(id) == .confirmed { shell.read(200, "a=2", etag: "\"2\"", isStored: false) }
+            #expect(shell.state(id) == .done && shell.now - start < patience + .seconds(1800))
+            #expect(shell.reads.map(\.flight.change) == [follower].compactMap { $0 })
+        }
+    }
+
     @Test("A change that is reported late does not overtake a change that has been sent")
     func lateReport() throws {
         let second = Change(id: 2, draft: try .put("a=3", on: "a=2"), created: shell.now)

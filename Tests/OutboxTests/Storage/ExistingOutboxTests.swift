@@ -63,6 +63,7 @@ struct ExistingOutboxTests {
                 sql: """
                     INSERT INTO credentials VALUES ('notes', 'work', '["https://o.example"]', '[["Cookie","a"]]');
                     INSERT INTO pauses VALUES ('https://o.example', 1800000000000, 1800000060000);
+                    INSERT INTO pauses VALUES ('https://without.example', 1800000000000, 1800000060000);
                     """)
         }
         try queue.close()
@@ -82,8 +83,10 @@ struct ExistingOutboxTests {
         let credential = Credential(origins: ["https://o.example"], fields: [ChangeField("Cookie", "a")])
         #expect(try store.credential(namespace: "notes", name: "work") == credential)
         let start = Timestamp(seconds: 1_800_000_000)
-        #expect(
-            try store.pauses() == [HostPause(origin: "https://o.example", start: start, end: start + .seconds(60))])
+        // The namespace with changes for the origin gets its pause.
+        let pause = HostPause(
+            namespace: "notes", origin: "https://o.example", start: start, end: start + .seconds(60))
+        #expect(try store.pauses() == [pause])
         #expect(try store.removals().isEmpty)
         store.close()
         let migrated = try Format(path)
@@ -104,15 +107,20 @@ struct ExistingOutboxTests {
         #expect(try Format(path) == new)
     }
 
-    /// Format 7 after format 3.
+    /// Format 8 after format 3.
     private static let laterTables = """
 
         ALTER TABLE changes ADD COLUMN baseType TEXT;
         CREATE TABLE removals (namespace TEXT PRIMARY KEY);
         DROP INDEX changesByCallerKey;
         CREATE UNIQUE INDEX changesByCallerKey ON changes(namespace, caller, callerKey) WHERE callerKey IS NOT NULL;
+        DROP TABLE pauses;
+        CREATE TABLE pauses (
+          namespace TEXT NOT NULL, origin TEXT NOT NULL, began INTEGER NOT NULL, ends INTEGER NOT NULL,
+          PRIMARY KEY (namespace, origin)
+        );
         ALTER TABLE removals ADD COLUMN version TEXT;
-        PRAGMA user_version = 7;
+        PRAGMA user_version = 8;
         """
 
     private static let tables = """

@@ -12,15 +12,23 @@ struct PauseStoreTests {
     func pauses() throws {
         let folder = try TemporaryDirectory()
         let store = try OutboxStore(directory: folder.path)
-        let first = HostPause(origin: "https://a.example", start: now, end: now + .seconds(60))
-        let later = HostPause(origin: "https://a.example", start: now, end: now + .seconds(3600))
-        let other = HostPause(origin: "https://b.example", start: now, end: now + .seconds(30))
-        for pause in [first, other, later] { try store.note(pause) }
+        let first = HostPause(
+            namespace: "n", origin: "https://a.example", start: now, end: now + .seconds(60))
+        let later = HostPause(
+            namespace: "n", origin: "https://a.example", start: now, end: now + .seconds(3600))
+        let other = HostPause(
+            namespace: "n", origin: "https://b.example", start: now, end: now + .seconds(30))
+        let foreign = HostPause(
+            namespace: "m", origin: "https://a.example", start: now, end: now + .seconds(20))
+        for pause in [first, other, foreign, later] { try store.note(pause) }
         store.close()
         let next = try OutboxStore(directory: folder.path)
-        #expect(try next.pauses() == [later, other])
+        #expect(try next.pauses() == [foreign, later, other])
         try next.prune(now: now + .seconds(30))
         #expect(try next.pauses() == [later])
+        try next.note(foreign)
+        try next.discard(namespace: "n")
+        #expect(try next.pauses() == [foreign])
         next.close()
     }
 

@@ -27,12 +27,35 @@ struct FlatObject: Hashable {
 
     /// Merges member by member. Without a base, two different objects clash, or ours is the result.
     static func merge(_ order: MergeOrder) -> MergeResult {
-        let bodies = [order.base, order.ours, order.theirs].compactMap { $0 }
-        let isObject = bodies.allSatisfy { $0.contains(UInt8(ascii: "=")) }
-        if isObject, let base = order.base, FlatObject(base) == FlatObject(order.theirs) { return .theirsIsBase }
-        guard let ours = order.ours else { return .clash }
+        let isObject = [order.base, order.ours, order.theirs].compactMap { $0 }.allSatisfy(isObject)
+        let theirsIsBase = order.base.map { isSameValue($0, order.theirs) } ?? false
+        guard let ours = order.ours else { return theirsIsBase ? .theirsIsBase : .clash }
+        if let join = order.join, isTakenBack(order, ours, join) { return .takenBack }
+        if theirsIsBase { return .theirsIsBase }
         guard isObject else { return ours == order.theirs ? .equalsTheirs : .clash }
         return merge(order, ours)
+    }
+
+    private static func isObject(_ body: [UInt8]) -> Bool { body.contains(UInt8(ascii: "=")) }
+
+    private static func isSameValue(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left == right || (isObject(left) && isObject(right) && FlatObject(left) == FlatObject(right))
+    }
+
+    /// As `JoinedEdits.areSound`, for objects of one level.
+    private static func isTakenBack(_ order: MergeOrder, _ ours: [UInt8], _ join: JoinOrder) -> Bool {
+        if !join.replacesWhole, let base = order.base, isSameValue(base, ours) { return false }
+        let isMerged = join.first.map(isObject) ?? true
+        guard isObject(ours), !join.replacesWhole, order.base.map(isObject) ?? true else {
+            return isObject(ours) ? isMerged : join.first == ours
+        }
+        guard isMerged, isObject(order.theirs) else { return false }
+        let (base, first) = (order.base.map { FlatObject($0).members }, join.first.map { FlatObject($0).members })
+        if first == FlatObject(order.theirs).members, base != first { return true }
+        let members = FlatObject(ours).members
+        return Set(members.keys).union((base ?? [:]).keys).contains { name in
+            base?[name] != members[name] && first?[name] == members[name]
+        }
     }
 
     private static func merge(_ order: MergeOrder, _ body: [UInt8]) -> MergeResult {

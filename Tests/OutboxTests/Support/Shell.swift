@@ -19,7 +19,8 @@ final class Shell {
     var removals: [RemovalOrder] = []
     var refusals: [Refusal] = []
     var merges: [MergeOrder] = []
-    var pauses: [String: HostPause] = [:]
+    /// By namespace and origin.
+    var pauses: [[String]: HostPause] = [:]
     var wake: Timestamp?
     /// Whether the store fails.
     var isDiskFull = false
@@ -41,6 +42,7 @@ final class Shell {
     var willRemove: (RemovalOrder) -> Void = { _ in }
     /// Whether the cache fails to remove versions.
     var failsRemovals = false
+    var willCommit: ([Change]) -> Void = { _ in }
     var didPublish: (ChangeSummary) -> Void = { _ in }
     /// The state that the store last committed when a request was ordered.
     var stateWhenSent: [ChangeState] = []
@@ -90,6 +92,7 @@ final class Shell {
         case .load(let id): return .loaded(id, rows[id])
         case .commit(let changes):
             if isDiskFull { return .commitFailed(changes.map(\.id)) }
+            willCommit(changes)
             for change in changes {
                 rows[change.id] = change
                 if dropsTheirs { rows[change.id]!.theirs?.body = nil }
@@ -148,7 +151,7 @@ final class Shell {
             for (id, row) in rows where id > note.after && row.draft.base.version?.digest == note.sent {
                 rows[id]!.rewrittenBase = note.stored
             }
-        case .notePause(let pause): pauses[pause.origin] = pause
+        case .notePause(let pause): pauses[[pause.namespace, pause.origin]] = pause
         case .refuse(_, let refusal): refusals.append(refusal)
         }
         return nil

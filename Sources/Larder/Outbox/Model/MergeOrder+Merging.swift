@@ -7,6 +7,11 @@ extension MergeOrder {
     func merged() -> MergeResult {
         guard let ours else { return theirsIsBase ? .theirsIsBase : .clash }
         let mergeBase = base.map(MergeBase.value) ?? .missing
+        let ownBase = join?.replacesWhole == true ? .unknown : mergeBase
+        let first = join.map { $0.first.map(MergeBase.value) ?? .missing }
+        if let first, !JoinedEdits.areSound(first: first, before: theirs, base: ownBase, ours: ours) {
+            return .takenBack
+        }
         return switch BodyMerge(base: mergeBase, ours: ours, theirs: theirs, prefersOurs: prefersOurs) {
         case .theirs: .equalsTheirs
         case .ours: theirsIsBase ? .theirsIsBase : .clean(body: ours, patch: patch(to: ours))
