@@ -27,9 +27,9 @@ package struct OriginWait: Hashable, Sendable {
 /// The requests to one origin, the pauses that it wants, and the circuit that opens when it fails.
 ///
 /// A pause concerns the namespace that got the answer, and the circuit concerns all namespaces. A pause and an open
-/// circuit start no request. After the end of both, a single probe goes out: an answer closes the circuit, and a failure
-/// opens it for longer. An answer never shortens a pause, because it may belong to a request that is older than the
-/// pause.
+/// circuit start no request. After the end of both, a single probe goes out: an answer closes the circuit, and a
+/// failure opens it for longer. An answer never shortens a pause, because it may belong to a request that is older than
+/// the pause.
 struct HostState: Sendable {
     static let flightLimit = 2
     /// The failures in a row, over all lanes, that open the circuit.

@@ -145,8 +145,8 @@ package enum OutboxAction: Hashable, Sendable {
     case dropFromView(ChangeSummary)
     /// Store ``Change/rewrittenBase`` in later changes with this base. A loss only leads to a needless conflict.
     case noteRewrite(RewriteNote)
-    /// Store the pause of the namespace and origin, in place of an earlier one, for ``OutboxEvent/restarted(_:pauses:)``. A loss only
-    /// leads to requests before its end.
+    /// Store the pause of the namespace and origin, in place of an earlier one, for
+    /// ``OutboxEvent/restarted(_:pauses:)``. A loss only leads to requests before its end.
     case notePause(HostPause)
     /// Tell the caller that the decision, which the first of its changes names, has no effect. Every other decision is
     /// durable when this change is next published.

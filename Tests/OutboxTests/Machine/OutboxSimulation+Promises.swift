@@ -28,7 +28,8 @@ extension OutboxSimulation {
     /// No reader may find a version that is older than the effect of a change that is done, unless the cache has failed
     /// to remove it for a long time.
     func checkCache(_ summary: ChangeSummary) {
-        guard summary.state == .done, !shell.failsRemovals, let edit = edits[summary.id], let version = cached[edit.url],
+        guard summary.state == .done, !shell.failsRemovals, let edit = edits[summary.id],
+            let version = cached[edit.url],
             let effect = origin.log.firstIndex(where: { $0.change == summary.id }), version <= effect
         else { return }
         problems.append("change \(summary.id) is done, and the cache has an older version")

@@ -25,7 +25,7 @@ struct SquashHistoryTests {
     @Test("A squash changes the view of no version that the origin may have, in random histories")
     func views() throws {
         var (squashes, refusals) = (0, 0)
-        for seed in Seeds.range(0..<2000) {
+        for seed in Seeds.range(0..<400) {
             var random = SplitMix64(seed: seed)
             let changes = try changes(&random)
             let start = Int.random(in: 0...changes.count - 2, using: &random)
