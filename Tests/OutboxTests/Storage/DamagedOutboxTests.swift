@@ -80,7 +80,7 @@ struct DamagedOutboxTests {
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 9") }
         try queue.close()
         let error = try #require(throws: OutboxError.self) { try OutboxStore(directory: folder.path) }
-        #expect(error == .state(.newerFormat(path: path, found: 9, supported: 7)))
+        #expect(error == .state(.newerFormat(path: path, found: 9, supported: 8)))
     }
 
     @Test("A second store for the same file is refused while the first is open")
