@@ -44,6 +44,8 @@ struct RedirectPauseTests {
             test.service.clockChanged()
             _ = try await test.report("other")
             #expect(target.origin.requestCount == 1)
+            // The other subscription is due, too, and its answer would begin another pause.
+            target["/busy"] = .init(body: "free")
             test.turn(.seconds(86_400))
             #expect(try await test.wait("other", generation: 1).held == 1)
         }
