@@ -182,7 +182,7 @@ struct OutboxDatabaseTests {
             try outbox.execute("DROP TRIGGER refuse")
             try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
             #expect(try await isEmpty(outbox))
-            try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
+            _ = try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             try await poll("the new change to be sent") { document.effects == [#"{"a":3}"#] }
         }
     }
