@@ -1,5 +1,6 @@
 import JSONEdits
 import Primitives
+import TestSupport
 import Testing
 
 @Suite("Edits of hostile sizes")
@@ -28,6 +29,9 @@ struct HostileSizeTests {
             return
         }
         #expect(merged.value == (try nested(#"{"y":2,"x":1}"#)))
+        #expect(
+            JoinedEdits.areSound(
+                first: .value(base.utf8), before: ours.utf8, base: .value(base.utf8), ours: theirs.utf8))
         let patch = try #require(JSONDifference(from: base, to: ours).mergePatch)
         #expect(try MergePatch(patch.json).applied(to: base) == ours)
         let inner = JSONPointer(tokens: Array(repeating: "a", count: limit - 1))
@@ -35,6 +39,23 @@ struct HostileSizeTests {
         #expect(throws: JSONPatch.Failure.self) {
             try JSONPatch([.add(inner.appending("x"), [])]).applied(to: base)
         }
+    }
+
+    @Test("A large value at the limit of depth is compared once, not on each level, before two edits become one")
+    func deepJoin() async throws {
+        let levels = JSONValidator.depthLimit - 2
+        let large = "{\"large\":[" + String(repeating: "0,", count: 200_000) + "0],\"d\":"
+        let (start, end) = (String(repeating: #"{"a":"#, count: levels), String(repeating: "}", count: levels))
+        let versions = (0...2).map { Array((start + large + "\($0)}" + end).utf8) }
+        let (areSound, time) = await withCheckedContinuation { (done: CheckedContinuation<(Bool, Int), Never>) in
+            _ = NamedThread("deep-join", stackSize: 2048 << 10) {
+                let start = processorTime()
+                let areSound = JoinedEdits.areSound(
+                    first: .value(versions[0]), before: versions[1], base: .value(versions[1]), ours: versions[2])
+                done.resume(returning: (areSound, processorTime() - start))
+            }
+        }
+        #expect(areSound && Duration.nanoseconds(time) < Self.allowed)
     }
 
     @Test("A value deeper than the limit is refused before the recursion exhausts the stack")

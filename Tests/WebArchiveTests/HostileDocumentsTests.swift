@@ -1,4 +1,4 @@
-import Glibc
+import TestSupport
 import Testing
 
 @testable import WebArchive
@@ -87,12 +87,6 @@ struct HostileDocumentsTests {
             _ = document.rewritten { url, _ in "/v/" + url.text }
             return processorTime() - start
         }.min()!
-    }
-
-    private static func processorTime() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
     @Test("The time to read and rewrite a hostile document grows with its length, not faster", arguments: inputs)

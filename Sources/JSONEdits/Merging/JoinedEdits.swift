@@ -34,7 +34,7 @@ package enum JoinedEdits {
             case .value(let bytes): place(bytes)
             }
         }
-        return areSound(place(first), place(before), place(base), place(ours))
+        return find(place(first), place(before), place(base), place(ours)).isSound
     }
 
     /// A value of one document at a place.
@@ -60,26 +60,53 @@ package enum JoinedEdits {
         }
     }
 
-    private static func areSound(_ first: Place, _ before: Place, _ base: Place, _ ours: Place) -> Bool {
-        if base.equals(ours) { return true }
+    /// Facts about the four values at a place. Each value is compared once, because comparisons on each level of
+    /// nesting would compare all deeper levels again.
+    private struct Finding {
+        var isSound: Bool
+        var baseIsOurs: Bool
+        var firstIsBefore: Bool
+        var beforeIsBase: Bool
+    }
+
+    private static func find(_ first: Place, _ before: Place, _ base: Place, _ ours: Place) -> Finding {
         // Objects that the joined edit merges member by member keep the members of the other side.
         let isMerged = first.members != nil || first.isMissing
-        guard let ourMembers = ours.members, base.members != nil || base.isMissing else {
+        let isEdited = ours.members != nil && (base.members != nil || base.isMissing)
+        if isMerged, isEdited, before.members != nil { return findInMembers(first, before, base, ours) }
+        var finding = Finding(
+            isSound: true, baseIsOurs: base.equals(ours), firstIsBefore: first.equals(before),
+            beforeIsBase: before.equals(base))
+        if finding.baseIsOurs { return finding }
+        if !isEdited {
             // The second edit replaces or removes the value whole.
-            return ours.members == nil ? !first.equals(ours) : !isMerged
+            finding.isSound = ours.members == nil ? !first.equals(ours) : !isMerged
+        } else if isMerged {
+            // An earlier edit has removed the object, and the joined edit would not tell.
+            finding.isSound = first.isMissing && before.isMissing
         }
-        guard isMerged else { return true }
-        // An earlier edit has removed the object, and the joined edit would not tell.
-        guard let beforeMembers = before.members else { return first.isMissing && before.isMissing }
+        return finding
+    }
+
+    /// All values are objects, except for missing ones among `first` and `base`.
+    private static func findInMembers(_ first: Place, _ before: Place, _ base: Place, _ ours: Place) -> Finding {
+        var finding = Finding(
+            isSound: true, baseIsOurs: !base.isMissing, firstIsBefore: !first.isMissing, beforeIsBase: !base.isMissing)
+        let tables = [first, before, base, ours].map { MemberTable($0.members ?? []) }
+        for (index, place) in [first, before, base, ours].enumerated() {
+            for name in (place.members ?? []).lazy.map(\.name)
+            where tables[..<index].allSatisfy({ $0.index(of: name) == nil }) {
+                let places = tables.map { Place($0.value(of: name)) }
+                let found = find(places[0], places[1], places[2], places[3])
+                finding.isSound = finding.isSound && found.isSound
+                finding.baseIsOurs = finding.baseIsOurs && found.baseIsOurs
+                finding.firstIsBefore = finding.firstIsBefore && found.firstIsBefore
+                finding.beforeIsBase = finding.beforeIsBase && found.beforeIsBase
+            }
+        }
         // The other side may have no object here. Then the first edit that changes the object replaces the value.
-        if first.equals(before), !before.equals(base) { return false }
-        let (firstTable, beforeTable) = (MemberTable(first.members ?? []), MemberTable(beforeMembers))
-        let (baseTable, ourTable) = (MemberTable(base.members ?? []), MemberTable(ourMembers))
-        let removed = (base.members ?? []).map(\.name).filter { ourTable.index(of: $0) == nil }
-        return (ourMembers.map(\.name) + removed).allSatisfy { name in
-            areSound(
-                Place(firstTable.value(of: name)), Place(beforeTable.value(of: name)),
-                Place(baseTable.value(of: name)), Place(ourTable.value(of: name)))
-        }
+        if finding.firstIsBefore, !finding.beforeIsBase { finding.isSound = false }
+        if finding.baseIsOurs { finding.isSound = true }
+        return finding
     }
 }
