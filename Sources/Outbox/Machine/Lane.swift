@@ -29,6 +29,8 @@ struct Lane: Sendable {
         case goOn
         case look
         case confirm
+        /// The older version leaves the cache, and then the head is done.
+        case finish
         /// The head gives up its place at the host, and the row's state decides whether it waits, is held or has ended.
         case rest
     }
@@ -85,6 +87,9 @@ struct Lane: Sendable {
     var refusals = 0
     /// The answers 409 in a row to requests with an `Idempotency-Key`.
     var keyedRefusals = 0
+    /// Whether the origin does not work on the first request with the key any more, because it has refused later ones
+    /// for some minutes.
+    var isKeyRefused: Bool { keyedRefusals >= 8 }
     var sight: Sight?
     /// The sight before the last refusal.
     var refusedSight: Sight?

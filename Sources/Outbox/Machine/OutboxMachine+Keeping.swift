@@ -13,7 +13,7 @@ extension OutboxMachine {
             switch then {
             // The row is that from before the request, or tells no more than a restart does.
             case .send, .goOn: false
-            case .look, .confirm, .rest: lanes[key]!.head?.summary.state == .sending
+            case .look, .confirm, .finish, .rest: lanes[key]!.head?.summary.state == .sending
             }
         guard isKnown, let change = lanes[key]!.change else { return storageFailed(key, &turn) }
         unkept[change.id] = UnkeptOutcome(of: change, wait: storagePause(key, turn))

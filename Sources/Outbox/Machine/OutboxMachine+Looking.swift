@@ -162,7 +162,7 @@ extension OutboxMachine {
         if let ours = change.draft.ours, BodyDigest(of: ours) == digest {
             return sawEffect(key, change, isStored: answer.isStored, &turn)
         }
-        if lanes[key]!.keyedRefusals >= Self.keyedRefusals {
+        if lanes[key]!.isKeyRefused {
             let version = ResourceVersion(body: answer.body, digest: digest, validator: nil)
             return clash(key, change, version, .stateRefused, status: 409, &turn)
         }
@@ -198,7 +198,7 @@ extension OutboxMachine {
     private mutating func sendBlindly(
         _ key: LaneKey, _ change: Change, over version: ResourceVersion?, _ turn: inout Turn
     ) {
-        let isKeyed = lanes[key]!.keyedRefusals >= Self.keyedRefusals
+        let isKeyed = lanes[key]!.isKeyRefused
         guard lanes[key]!.refusals > Self.promptRefusals || isKeyed else {
             return send(key, ownContent(change), .unguarded, &turn)
         }

@@ -156,6 +156,7 @@ extension OutboxMachine {
         case .goOn: goOn(key, &turn)
         case .look: look(key, &turn)
         case .confirm: confirm(key, &turn)
+        case .finish: finish(key, change, isShown: false, &turn)
         case .rest:
             // The new credential has come too late for ``block(_:_:_:_:)``, and the store may have set the row to
             // `pending` before this commit replaced it.

@@ -64,7 +64,7 @@ extension OutboxMachine {
             block(key, change, answer.status, &turn)
         case .gone:
             // The cache may have failed to remove the version when the shell got the answer.
-            if change.draft.edit == .delete { return finish(key, change, isShown: false, &turn) }
+            if change.draft.edit == .delete { return applied(key, change, answer, then: .finish, &turn) }
             clash(key, change, nil, .deleted, &turn)
         case .redirect:
             guard let url = nextHop(key, answer.location) else {
@@ -80,24 +80,30 @@ extension OutboxMachine {
         }
     }
 
-    private mutating func applied(_ key: LaneKey, _ change: Change, _ answer: SendAnswer, _ turn: inout Turn) {
+    /// The origin has the effect of the change. This is durable before readers are shown the effect, so a cache that
+    /// fails lets no later start send the change again.
+    private mutating func applied(
+        _ key: LaneKey, _ change: Change, _ answer: SendAnswer, then: Lane.Then = .confirm, _ turn: inout Turn
+    ) {
         var change = change
         change.problem = nil
         change.mayBeApplied = false
         // No GET shows the effect of a POST.
         if change.draft.edit == .post { return finish(key, change, isShown: true, &turn) }
-        confirmed(key, change, answer.etag.flatMap(Validator.init(strong:)), &turn)
+        confirmed(key, change, answer.etag.flatMap(Validator.init(strong:)), then: then, &turn)
     }
 
     /// - Parameter tag: the tag of the version that the request has made; `nil`: unknown.
-    mutating func confirmed(_ key: LaneKey, _ change: Change, _ tag: Validator?, _ turn: inout Turn) {
+    mutating func confirmed(
+        _ key: LaneKey, _ change: Change, _ tag: Validator?, then: Lane.Then = .confirm, _ turn: inout Turn
+    ) {
         var change = change
         change.state = .confirmed
         ticket += 1
         lanes[key]!.failures = 0
         lanes[key]!.confirmedTicket = ticket
         lanes[key]!.confirmedTag = tag
-        commit(key, change, then: .confirm, &turn)
+        commit(key, change, then: then, &turn)
     }
 
     /// 409, 412 and 428 have no effect. The version that the request was made for is not the present one.
@@ -109,6 +115,13 @@ extension OutboxMachine {
             // The origin still works on the first request with this key, or remembers it.
             change.mayBeApplied = true
             lanes[key]!.keyedRefusals += 1
+            if lanes[key]!.isKeyRefused {
+                // No look tells whether a POST has been applied.
+                if change.draft.edit == .post {
+                    return hold(key, change, .conflict, ChangeProblem(.stateRefused, status: 409), &turn)
+                }
+                change.skipsLook = false
+            }
             let problem = ChangeProblem(.unknownOutcome, status: 409)
             return retryLater(key, change, problem, answer.retryAfter, &turn)
         }

@@ -35,9 +35,6 @@ package struct OutboxMachine: Sendable {
     static let hopLimit = 5
     /// The refusals in a row that lead to a look at once. Later looks wait.
     static let promptRefusals = 2
-    /// The answers 409 in a row to requests with an `Idempotency-Key` after which the origin does not work on the first
-    /// one any more: some minutes.
-    static let keyedRefusals = 8
     /// The time after the first read of a confirmed change from which a failing read is the last. Until then, readers
     /// see the change. The origin may be away for a night.
     static let patience: Duration = .seconds(86_400)

@@ -103,6 +103,41 @@ struct BlindChangeTests {
         #expect(shell.state(id) == .done)
     }
 
+    @Test("A POST with an idempotency key that the origin answers with 409 for some minutes is a conflict")
+    func keyedPost() throws {
+        let id = shell.accept(try .post("x", key: "k"))
+        let start = shell.now
+        var requests = 0
+        while requests < 20, !shell.sends.isEmpty {
+            requests += 1
+            try shell.answer(409)
+            shell.sleep()
+        }
+        #expect(requests == 8 && shell.now - start > .seconds(10))
+        #expect(shell.state(id) == .conflict && shell.rows[id]!.problem == ChangeProblem(.stateRefused, status: 409))
+        shell.step(.resolve(id, .ours))
+        #expect(shell.sends.count == 1)
+    }
+
+    @Test("A decision for ours that ends in lasting answers 409 to its key looks again")
+    func keyedDecision() throws {
+        var draft = try ChangeDraft.put("a=2", on: "a=1")
+        draft.callerKey = CallerKey("k", payload: BodyDigest(of: Array("a=2".utf8)))
+        let id = shell.accept(draft)
+        shell.loseAnswer()
+        shell.sleep()
+        shell.read(307, location: "https://other.example/a")
+        #expect(shell.problem(id) == .redirected)
+        shell.step(.resolve(id, .ours))
+        var requests = 0
+        while requests < 20, !shell.sends.isEmpty {
+            requests += 1
+            try shell.answer(409)
+            shell.sleep()
+        }
+        #expect(requests == 8 && shell.reads.map(\.purpose) == [.look])
+    }
+
     @Test("A blind DELETE that the origin refuses three times is a conflict, and done if the resource is absent")
     func deletion() throws {
         let id = try refused(.delete("a=1"), 409)

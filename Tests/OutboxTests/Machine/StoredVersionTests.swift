@@ -131,6 +131,21 @@ struct StoredVersionTests {
         }
     }
 
+    @Test(
+        "A DELETE with the answer 404 is not sent to a rival's new resource after the cache has failed",
+        arguments: [false, true])
+    func rivalAfterGone(isKilled: Bool) throws {
+        let shell = Shell()
+        shell.failsRemovals = true
+        let id = shell.accept(try .delete("a=1").with { $0.base = .blind })
+        try shell.answer(404)
+        #expect(shell.state(id) == .confirmed && shell.problem(id) == nil && !shell.rows[id]!.mayBeApplied)
+        shell.failsRemovals = false
+        if isKilled { shell.kill() } else { shell.sleep() }
+        shell.read(200, "rival=1", etag: "\"9\"")
+        #expect(shell.state(id) == .done && shell.sends.isEmpty)
+    }
+
     @Test("A cache that fails for ever stops a lane for ten minutes, and a change without followers for a day")
     func endlessRemoval() throws {
         for hasFollower in [false, true] {
