@@ -56,7 +56,7 @@ package final class StateDatabase: Sendable {
             throw error
         }
         identity = StateFile.identity(path)
-        health.succeeded()
+        health.opened()
     }
 
     private static func open(
@@ -115,6 +115,8 @@ package final class StateDatabase: Sendable {
     /// that are only in the log should be few. Costs two calls of `fsync`, and none if the log is empty.
     package func checkpoint() throws {
         do {
+            // The checkpoint of an empty log would not notice that the file has gone.
+            guard StateFile.identity(path) == identity else { throw StateError.removed(path: path) }
             try Self.checkpoint(queue, path)
             health.succeeded()
         } catch {

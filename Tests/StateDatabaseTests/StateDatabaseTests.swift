@@ -192,6 +192,42 @@ struct StateDatabaseTests {
         }
     }
 
+    @Test("A file that was moved away is reported until it is back, also if only the log is written into it")
+    func movedAway() throws {
+        try withDirectory { directory in
+            let health = StateHealth()
+            let database = try StateDatabase(directory: directory, schema: Self.schema, health: health)
+            try database.write { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            try database.checkpoint()
+            #expect(!health.isFailing)
+            try FileManager.default.moveItem(atPath: database.path, toPath: directory + "/away")
+            for _ in 0..<2 {
+                #expect(throws: StateError.removed(path: database.path)) { try database.checkpoint() }
+                #expect(health.isFailing)
+            }
+            try FileManager.default.moveItem(atPath: directory + "/away", toPath: database.path)
+            try database.checkpoint()
+            #expect(!health.isFailing)
+            database.close()
+        }
+    }
+
+    @Test("Damage is reported until the file is opened again")
+    func reportedDamage() {
+        let health = StateHealth()
+        health.failed(StateError.damaged(path: "x", reason: "unreadable"))
+        health.succeeded()
+        #expect(health.isFailing)
+        health.opened()
+        #expect(!health.isFailing)
+        for error in [StateError.noSpace, .closed] { health.failed(error) }
+        #expect(!health.isFailing)
+        health.failed(StateError.inUse(path: "x"))
+        #expect(health.isFailing)
+        health.succeeded()
+        #expect(!health.isFailing)
+    }
+
     @Test("An older file gets the tables of the present format, and keeps its rows")
     func migrated() throws {
         try withDirectory { directory in
