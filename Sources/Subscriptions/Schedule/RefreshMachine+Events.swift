@@ -117,9 +117,9 @@ extension RefreshMachine {
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
         noRoomSince = noRoomSince ?? now
-        let roomless = round?.roomless ?? []
+        let keys = round?.foundNoRoom ?? []
         // The members share the lack, so the next round asks for them together. One alone has its growing pause.
-        for key in roomless where roomless.count > 1 {
+        for key in keys where keys.count > 1 {
             guard var member = members[key] else { continue }
             member.earliest = nil
             member.due = min(member.due, now + rules.interval.shortest)
@@ -159,7 +159,7 @@ extension RefreshMachine {
         case .noRoomAlone(let reason):
             let problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             member.problem = problem
-            round?.roomless.insert(key)
+            round?.foundNoRoom.insert(key)
             isRoomless = true
             // Each attempt may receive a large part of the body, so the attempts become fewer: the next one is after
             // as much time again as the problem has lasted.
@@ -207,10 +207,13 @@ extension RefreshMachine {
         return start + rules.maxDelay <= now ? finishRound(now) : []
     }
 
+    /// Whether most members have found no room at their last attempts.
+    private var lacksRoom: Bool { roomless.count * 2 > wanted.count }
+
     private mutating func finishRound(_ now: Timestamp) -> [Action] {
         // A round may have asked for a few members only. The set lacks room if most of its members do.
-        let isRoomless = round.map { !$0.roomless.isEmpty && !$0.hasSuccess } ?? false
-        if isRoomless, roomless.count * 2 > wanted.count { return lackRoom(now) }
+        let foundOnlyLack = round.map { !$0.foundNoRoom.isEmpty && !$0.hasSuccess } ?? false
+        if foundOnlyLack, lacksRoom { return lackRoom(now) }
         if round?.hasEffect == true || !leaving.isEmpty { return publish(ends: true) }
         endRound(now, isSwitched: true)
         return []
@@ -243,7 +246,7 @@ extension RefreshMachine {
         }
         if !leaving.isEmpty { changes = nil }
         (joining, leaving, copies) = ([], [:], [])
-        noRoomSince = nil
+        noRoomSince = lacksRoom ? noRoomSince ?? now : nil
         let isFirstLoss = round?.isRepetition == false
         for (key, loss) in lost {
             guard var member = members[key] else { continue }

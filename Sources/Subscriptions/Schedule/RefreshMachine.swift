@@ -102,7 +102,7 @@ package struct RefreshMachine: Sendable {
         /// Whether a body found no room during a switch, so that the round ends after it.
         var lacksRoom = false
         /// The members for which alone the cache had no room in this round, by their keys.
-        var roomless: Set<String> = []
+        var foundNoRoom: Set<String> = []
         /// Whether a member was confirmed, or has a new body.
         var hasSuccess = false
         /// Whether a caller requested the round.
@@ -157,8 +157,7 @@ package struct RefreshMachine: Sendable {
     var isRedefined = false
     /// Whether a caller requested a refresh during the round, so that another one follows.
     var isRequestedAgain = false
-    /// The members for which alone the cache had no room at their last answers, by their keys. A restart
-    /// forgets them.
+    /// The members for which alone the cache had no room at their last answers, by their keys. A restart forgets them.
     var roomless: Set<String> = []
     /// Since when the cache has no room for both generations.
     package internal(set) var noRoomSince: Timestamp?

@@ -89,6 +89,28 @@ struct RefreshRoomTests {
         #expect(simulation.machine.noRoomSince == nil && Self.urls.allSatisfy { simulation.version($0) == 100_000 })
     }
 
+    @Test("The lack of room of most members goes on while others are confirmed", arguments: [true, false])
+    func lastingLack(isFixed: Bool) {
+        let rules = RefreshMachine.Rules(
+            name: "news",
+            interval: isFixed ? .fixed(.seconds(3600)) : .adaptive(min: .seconds(60), max: .seconds(86_400)))
+        var simulation = RefreshSimulation(Self.urls, rules)
+        simulation.run(for: .seconds(10))
+        for url in Self.urls[1...] { simulation.answers[url] = .answer(.noRoomAlone(reason: "no room")) }
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(10))
+        let since = simulation.machine.noRoomSince
+        #expect(since != nil)
+        for _ in 0..<48 {
+            simulation.run(for: .seconds(3600))
+            #expect(simulation.machine.noRoomSince == since)
+        }
+        for url in Self.urls { simulation.answers[url] = .version(2) }
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(10))
+        #expect(simulation.machine.noRoomSince == nil && Self.urls.allSatisfy { simulation.version($0) == 2 })
+    }
+
     @Test("The attempts for the only member of a set become fewer, too, and the set lacks room")
     func onlyMember() {
         var simulation = RefreshSimulation(Array(Self.urls[..<1]), Self.rules)
