@@ -238,31 +238,6 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
-    /// The dates before which hosts want no request, and when they were saved; `nil` without a pause.
-    package func pauses() throws(StateError) -> (ends: [HostPacer.PausedHost: Timestamp], saved: Timestamp)? {
-        try read { db in
-            let rows = try Row.fetchAll(db, sql: "SELECT * FROM hostPauses")
-            let ends = rows.map { row in
-                (HostPacer.PausedHost(row["host"], in: row["namespace"]), Timestamp(milliseconds: row["until"]))
-            }
-            return rows.first.map {
-                (Dictionary(uniqueKeysWithValues: ends), Timestamp(milliseconds: $0["saved"]))
-            }
-        }
-    }
-
-    /// Replaces all pauses. `now`: the date to which a later start compares its clock.
-    package func savePauses(_ pauses: [HostPacer.PausedHost: Timestamp], now: Timestamp) throws(StateError) {
-        try write { db in
-            try db.execute(sql: "DELETE FROM hostPauses")
-            let insertion = try db.cachedStatement(sql: "INSERT INTO hostPauses VALUES (?, ?, ?, ?)")
-            for (paused, end) in pauses {
-                try insertion.execute(
-                    arguments: [paused.namespace, paused.host, end.milliseconds, now.milliseconds])
-            }
-        }
-    }
-
     // MARK: - Support
 
     private static func definition(_ row: Row) throws -> Subscription {
@@ -291,7 +266,7 @@ package final class SubscriptionStore: Sendable {
         return MemberProblem(reason: reason, since: Timestamp(milliseconds: since), isLasting: isLasting)
     }
 
-    private func write<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+    func write<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
         do {
             return try database.write(body)
         } catch {
@@ -299,7 +274,7 @@ package final class SubscriptionStore: Sendable {
         }
     }
 
-    private func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
+    func read<Value>(_ body: (Database) throws -> Value) throws(StateError) -> Value {
         do {
             return try database.read(body)
         } catch {
