@@ -7,8 +7,11 @@ import Testing
 
 @Suite("Pauses of hosts for several namespaces")
 struct NamespacePauseTests {
-    private static func definition(_ web: TestWeb, _ path: String, gap: Int = 0) -> JSON {
-        ["source": ["urls": [.string(web.url(path))]], "maxDelay": 0, "minGap": .number(gap), "interval": "2d"]
+    private static func definition(_ web: TestWeb, _ path: String, gap: Int = 0, maxDelay: Int = 0) -> JSON {
+        [
+            "source": ["urls": [.string(web.url(path))]], "maxDelay": .number(maxDelay), "minGap": .number(gap),
+            "interval": "2d",
+        ]
     }
 
     @Test(
@@ -58,8 +61,9 @@ struct NamespacePauseTests {
         try await TestSubscriptions.withOne { test in
             let web = try TestWeb(["/a": "a", "/b": "b"])
             try await test.makeNamespace("other")
-            try await test.put("set", Self.definition(web, "/a"))
-            try await test.put("set", Self.definition(web, "/b"), in: "other")
+            // The rounds wait for the end of the pause.
+            try await test.put("set", Self.definition(web, "/a", maxDelay: 86_400))
+            try await test.put("set", Self.definition(web, "/b", maxDelay: 86_400), in: "other")
             for name in ["default", "other"] { try await test.wait("set", in: name, generation: 1) }
             let (temporary, now) = (test.temporary, test.clock.now())
             let end = now + .seconds(3600)

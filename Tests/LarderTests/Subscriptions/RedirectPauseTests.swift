@@ -39,14 +39,16 @@ struct RedirectPauseTests {
             try await test.wait("here", generation: 2)
             #expect(target.origin.requestCount == 1)
 
-            try await test.put("other", ["source": ["urls": [.string(target.url("/other"))]]])
+            let other = JSON.string(target.url("/other"))
+            try await test.put("other", ["source": ["urls": [other]], "maxDelay": 86_400])
             try await test.wait("other") { $0.wanted == 1 }
             test.service.clockChanged()
             _ = try await test.report("other")
             #expect(target.origin.requestCount == 1)
-            // The other subscription is due, too, and its answer would begin another pause.
+            // The subscription of the busy URL is due, too, and its answer would begin another pause.
             target["/busy"] = .init(body: "free")
-            test.turn(.seconds(86_400))
+            // The pause is over now, and the new subscription's `maxDelay` is not.
+            test.turn(.seconds(86_400 - 60))
             #expect(try await test.wait("other", generation: 1).held == 1)
         }
     }
