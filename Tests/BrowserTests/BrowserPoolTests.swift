@@ -27,7 +27,7 @@ struct BrowserPoolTests {
     }
 
     private func waitForWaiter(of pool: BrowserPool) async throws {
-        while await pool.waitingCount != 1 { try await Task.sleep(for: .milliseconds(5)) }
+        try await poll("a page waits for a place") { await pool.waitingCount == 1 }
     }
 
     @Test("A further page waits for a place, and a cancelled task waits no longer", .timeLimit(.minutes(1)))

@@ -136,9 +136,10 @@ struct ContractTests {
         _ = try await call(201, "PUT", "/subscriptions/set", json, definition)
         _ = try await call(200, "PUT", "/subscriptions/set", json, definition)
         _ = try await call(400, "PUT", "/subscriptions/set", json, "{}")
-        while try await call(200, "GET", "/subscriptions/set", [:], "").member("wanted") != 1 {
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+        try await poll {
+            try await call(200, "GET", "/subscriptions/set", [:], "").json
+        } until: {
+            $0["wanted"] == 1
         }
         _ = try await call(200, "GET", "/subscriptions", [:], "")
         _ = try await call(200, "GET", "/subscriptions/set/items?limit=1", [:], "")
@@ -165,11 +166,10 @@ struct ContractTests {
             return try #require(try await call(202, "POST", "/outbox", json, text)["Location"])
         }
         let first = try await accept("1")
-        while true {
-            let change = try await call(200, "GET", first, [:], "")
-            if try change.member("attempts") == 1, try change.member("state") == "pending" { break }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+        try await poll {
+            try await call(200, "GET", first, [:], "").json
+        } until: {
+            $0["attempts"] == 1 && $0["state"] == "pending"
         }
         let second = try await accept("2")
         _ = try await call(200, "GET", "/outbox?state=pending,sending&url=\(waiting.percentEncoded)&limit=1", [:], "")

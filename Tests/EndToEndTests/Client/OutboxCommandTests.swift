@@ -39,15 +39,10 @@ struct OutboxCommandTests {
 
     /// Waits until a change has a state.
     private func wait(for state: String, of id: String, _ larder: ClientCommands) async throws {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let shown = try await larder.run(["outbox", "show", id]).values["state"]
-            if shown == state || ContinuousClock.now > deadline {
-                #expect(shown == state)
-                return
-            }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+        try await poll {
+            try await larder.run(["outbox", "show", id]).values["state"]
+        } until: {
+            $0 == state
         }
     }
 

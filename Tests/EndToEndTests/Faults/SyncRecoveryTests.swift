@@ -138,10 +138,7 @@ struct SyncRecoveryTests {
             #expect(try await server.get("/@notes" + view).text == "\"of /@notes\"")
             let list = try await server.get("/@notes/outbox").member("changes")?.arrayValue
             let id = try #require(list?.first?["id"]?.integerValue)
-            while try await server.client.request("DELETE", "/@notes/outbox/\(id)").status == 409 {
-                // The change is just being tried. The pause only separates two attempts.
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await server.cancelChange("/@notes/outbox/\(id)")
             let requests = web.origin.requestCount
             #expect(try await server.putNamespace("notes", ["version": "2"]).status == 200)
             // The subscription outlives the version, and its members come back.
@@ -159,16 +156,10 @@ struct SyncRecoveryTests {
         _ server: TestServer, _ prefix: String, sourceLocation: SourceLocation = #_sourceLocation,
         until condition: (JSON) -> Bool
     ) async throws {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let report = try await server.get(prefix + "/subscriptions/set").json
-            if condition(report) { return }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("never reached: \(report.text)", sourceLocation: sourceLocation)
-                throw CancellationError()
-            }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+        try await poll(file: sourceLocation.fileID, line: sourceLocation.line) {
+            try await server.get(prefix + "/subscriptions/set").json
+        } until: {
+            condition($0)
         }
     }
 }

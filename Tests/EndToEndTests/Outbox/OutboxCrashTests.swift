@@ -83,15 +83,10 @@ struct OutboxCrashTests {
     }
 
     private func wait(for state: JSON, of place: String, _ larder: LarderProcess) async throws -> HTTPReply {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let reply = try await larder.client.request("GET", place)
-            if try reply.member("state") == state { return reply }
-            guard ContinuousClock.now < deadline else {
-                throw LarderProcess.Failure(description: "\(place) is \(try reply.member("state")?.text ?? "gone")")
-            }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(10))
+        try await poll {
+            try await larder.client.request("GET", place)
+        } until: {
+            try $0.member("state") == state
         }
     }
 

@@ -19,6 +19,23 @@ struct OutboxNamespaceTests {
         try await server.get("/@notes/credentials").member("credentials")?.arrayValue?.count
     }
 
+    private func refuseDiscards(in directory: TemporaryDirectory) throws {
+        try execute(
+            "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            in: directory)
+    }
+
+    private func allowDiscards(in directory: TemporaryDirectory) throws {
+        try execute("DROP TRIGGER refuse", in: directory)
+    }
+
+    /// Runs SQL in the outbox of a server that does not run.
+    private func execute(_ sql: String, in directory: TemporaryDirectory) throws {
+        let queue = try DatabaseQueue(path: directory.path("state/outbox.sqlite"))
+        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+
     @Test("A new version with outbox=discard removes the credentials, also if no change waits")
     func newVersion() async throws {
         try await TestServer.with { (server) async throws in
@@ -42,11 +59,6 @@ struct OutboxNamespaceTests {
     @Test("A new version with an outbox that cannot be discarded is no 200, and neither is the repeated call")
     func failedNewVersion() async throws {
         let directory = try TemporaryDirectory()
-        func execute(_ sql: String) throws {
-            let queue = try DatabaseQueue(path: directory.path("state/outbox.sqlite"))
-            try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-            try queue.close()
-        }
         func renew(_ server: TestServer) async throws -> HTTPReply {
             try await server.client.request(
                 "PUT", "/namespaces/notes?outbox=discard", fields: Self.json, text: #"{"version": "2"}"#)
@@ -55,7 +67,7 @@ struct OutboxNamespaceTests {
             try await server.putNamespace("notes", ["version": "1"])
             try await putCredential(server)
         }
-        try execute("CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
+        try refuseDiscards(in: directory)
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await renew(server).status == 500)
             #expect(try await server.get("/namespaces/notes").member("version") == "2")
@@ -63,7 +75,7 @@ struct OutboxNamespaceTests {
             #expect(repeated.status == 500, "\(repeated.text)")
             #expect(try await credentials(server) == 1)
         }
-        try execute("DROP TRIGGER refuse")
+        try allowDiscards(in: directory)
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await renew(server).status == 200)
             #expect(try await credentials(server) == 0)
@@ -73,16 +85,11 @@ struct OutboxNamespaceTests {
     @Test("A removal with an outbox that cannot be discarded is no 200, and no later namespace gets the credentials")
     func failedDiscard() async throws {
         let directory = try TemporaryDirectory()
-        func execute(_ sql: String) throws {
-            let queue = try DatabaseQueue(path: directory.path("state/outbox.sqlite"))
-            try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-            try queue.close()
-        }
         try await TestServer.with(directory: directory) { (server) async throws in
             try await server.putNamespace("notes")
             try await putCredential(server)
         }
-        try execute("CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
+        try refuseDiscards(in: directory)
         try await TestServer.with(directory: directory) { (server) async throws in
             let removed = try await server.client.request("DELETE", "/namespaces/notes")
             #expect(removed.status == 500, "\(removed.text)")
@@ -91,7 +98,7 @@ struct OutboxNamespaceTests {
             let made = try await server.putNamespace("notes")
             #expect(made.status == 500, "\(made.text)")
         }
-        try execute("DROP TRIGGER refuse")
+        try allowDiscards(in: directory)
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.putNamespace("notes").status == 200)
             #expect(try await credentials(server) == 0)

@@ -60,11 +60,8 @@ struct OutboxOperationTests {
             let reply = try await server.client.request(
                 "POST", "/outbox", fields: Self.json, text: #"{"url": "\#(url)", "body": 1, "base": "absent"}"#)
             #expect(reply.status == 202)
-            let deadline = ContinuousClock.now + Gate.defaultLimit
-            while try await metric(#"larder_outbox_sends_total{outcome="unreachable"}"#, server) == 0 {
-                try #require(ContinuousClock.now < deadline)
-                // The pause only separates two checks.
-                try await Task.sleep(for: .milliseconds(5))
+            try await poll("a request has failed") {
+                try await metric(#"larder_outbox_sends_total{outcome="unreachable"}"#, server) != 0
             }
         }
         clock.advance(by: .seconds(90))
@@ -76,10 +73,7 @@ struct OutboxOperationTests {
             let place = "/outbox/\(id.text)"
             let age = try await metric("larder_outbox_oldest_age_seconds", server)
             #expect(age ?? 0 >= 90)
-            while try await server.client.request("DELETE", place).status == 409 {
-                // A change that is just being tried cannot be cancelled.
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await server.cancelChange(place)
             #expect(try await metric(#"larder_outbox_changes{state="pending"}"#, server) == 0)
             #expect(try await metric(#"larder_outbox_ended_total{state="cancelled"}"#, server) == 1)
             #expect(try await metric("larder_outbox_oldest_age_seconds", server) == 0)
@@ -110,16 +104,13 @@ struct OutboxOperationTests {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
         func call(_ method: String, _ path: String, _ text: String = "") async throws {
-            while true {
-                let reply = try await larder.client.request(
-                    method, path, fields: text.isEmpty ? [:] : Self.json, text: text)
+            let reply = try await poll {
+                try await larder.client.request(method, path, fields: text.isEmpty ? [:] : Self.json, text: text)
+            } until: {
                 // A change that is just being tried cannot be decided about.
-                guard reply.status == 409 else {
-                    #expect((200..<300).contains(reply.status), "\(method) \(path): \(reply.text)")
-                    return
-                }
-                try await Task.sleep(for: .milliseconds(5))
+                $0.status != 409
             }
+            #expect((200..<300).contains(reply.status), "\(method) \(path): \(reply.text)")
         }
         let credential = #"{"origins": ["\#(origin)"], "headers": {"Authorization": "Bearer hidden"}}"#
         let change = #"{"url": "\#(origin)/a?key=hidden", "body": "hidden", "base": "blind", "credential": "key"}"#

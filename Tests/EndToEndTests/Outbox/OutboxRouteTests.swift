@@ -44,15 +44,10 @@ struct OutboxRouteTests {
 
     /// Waits until a change has a state. The clock is turned, so that no pause lasts.
     private func wait(for state: JSON, of place: String, _ server: TestServer) async throws -> HTTPReply {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let reply = try await server.get(place)
-            if try reply.member("state") == state || ContinuousClock.now > deadline {
-                #expect(try reply.member("state") == state)
-                return reply
-            }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+        try await poll {
+            try await server.get(place)
+        } until: {
+            try $0.member("state") == state
         }
     }
 

@@ -18,12 +18,7 @@ struct SubscriptionRouteTests {
         let made = try await server.client.request(
             "PUT", "/subscriptions/\(name)", fields: Self.json, body: definition.utf8)
         #expect(made.status == 201 && made["Location"] == "/subscriptions/\(name)", "\(made.text)")
-        while true {
-            let report = try await server.get("/subscriptions/\(name)")
-            if try report.member("generation") == 1, try report.member("refreshing") == false { return }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await server.waitForGeneration(1, of: name)
     }
 
     @Test("A held copy is readable when stale, without a parameter and without its origin; purges by filter leave it")

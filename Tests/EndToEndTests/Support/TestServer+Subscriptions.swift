@@ -23,17 +23,12 @@ extension TestServer {
     func waitForReport(
         _ name: String, sourceLocation: SourceLocation = #_sourceLocation, until condition: (JSON) -> Bool
     ) async throws -> JSON {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let report = try await get("/subscriptions/\(name)").json
-            if condition(report) { return report }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("never reached: \(report.text)", sourceLocation: sourceLocation)
-                throw CancellationError()
-            }
+        try await poll(file: sourceLocation.fileID, line: sourceLocation.line) {
+            try await get("/subscriptions/\(name)").json
+        } until: { report in
+            if condition(report) { return true }
             service.subscriptions.clockChanged()
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+            return false
         }
     }
 
@@ -81,6 +76,16 @@ extension TestServer {
         return try #require(reply["Location"], sourceLocation: sourceLocation)
     }
 
+    /// Cancels a change as soon as it is not just being tried.
+    func cancelChange(_ place: String) async throws {
+        let reply = try await poll {
+            try await client.request("DELETE", place)
+        } until: {
+            $0.status != 409
+        }
+        #expect(reply.status == 200, "\(reply.text)")
+    }
+
     /// Waits until a change has a state. With `turning`, turns the clock so that no pause lasts.
     @discardableResult
     func waitForChange(
@@ -97,17 +102,12 @@ extension TestServer {
         _ place: String, turning: Bool = false, sourceLocation: SourceLocation = #_sourceLocation,
         until condition: (JSON) -> Bool
     ) async throws -> JSON {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let change = try await get(place).json
-            if condition(change) { return change }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("never reached: \(change.text)", sourceLocation: sourceLocation)
-                throw CancellationError()
-            }
+        try await poll(file: sourceLocation.fileID, line: sourceLocation.line) {
+            try await get(place).json
+        } until: { change in
+            if condition(change) { return true }
             if turning { turn(.seconds(1)) }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+            return false
         }
     }
 }
@@ -124,16 +124,10 @@ extension LarderProcess {
     func wait(
         for path: String, sourceLocation: SourceLocation = #_sourceLocation, until condition: (JSON) -> Bool
     ) async throws -> JSON {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let value = try await client.request("GET", path).json
-            if condition(value) { return value }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("never reached: \(value.text)", sourceLocation: sourceLocation)
-                throw CancellationError()
-            }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(10))
+        try await poll(file: sourceLocation.fileID, line: sourceLocation.line) {
+            try await client.request("GET", path).json
+        } until: {
+            condition($0)
         }
     }
 }

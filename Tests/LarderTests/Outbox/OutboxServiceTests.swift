@@ -277,14 +277,15 @@ struct OutboxServiceTests {
 
     /// A change that is just being tried cannot be squashed, so the test tries again.
     private func squashed(_ ids: Set<Change.ID>, _ outbox: TestOutbox) async throws -> Change {
-        while true {
+        let squashed: Change? = try await poll {
             do {
                 return try await result { outbox.service.squash(ids, in: "default", completion: $0) }
-            } catch let error as OutboxFailure {
-                guard case .refused(.busy) = error else { throw error }
+            } catch OutboxFailure.refused(.busy) {
+                return nil
             }
-            // The pause only separates two attempts.
-            try await Task.sleep(for: .milliseconds(5))
+        } until: {
+            $0 != nil
         }
+        return try #require(squashed)
     }
 }

@@ -96,7 +96,7 @@ final class TestOutbox: Sendable {
     func execute(_ sql: String) throws {
         let service = service
         try service.queue.sync {
-            guard case .open(let store, _) = service.phase else { throw NeverReached(description: "no database") }
+            guard case .open(let store, _) = service.phase else { throw NoDatabase() }
             try store.database.write { try $0.execute(sql: sql) }
         }
     }
@@ -153,19 +153,15 @@ final class TestOutbox: Sendable {
     func wait(
         for state: ChangeState, of change: Change, turning: Bool = false
     ) async throws -> Change {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let found = try await find(change.id)
-            if found.state == state { return found }
-            guard ContinuousClock.now < deadline else {
-                throw NeverReached(description: "change \(change.id) is \(found.state), not \(state)")
-            }
+        try await poll {
+            try await find(change.id)
+        } until: { found in
+            if found.state == state { return true }
             if turning {
                 clock.advance(by: .seconds(1))
                 service.clockChanged()
             }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+            return false
         }
     }
 
@@ -185,9 +181,7 @@ final class TestOutbox: Sendable {
     }
 }
 
-struct NeverReached: Error {
-    let description: String
-}
+struct NoDatabase: Error {}
 
 /// Waits for the result of a call of the outbox.
 func result<Value: Sendable>(

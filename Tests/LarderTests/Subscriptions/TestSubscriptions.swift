@@ -122,7 +122,7 @@ final class TestSubscriptions: Sendable {
     func executeInOutbox(_ sql: String) throws {
         let outbox = server.outbox
         try outbox.queue.sync {
-            guard case .open(let store, _) = outbox.phase else { throw NeverReached(description: "no database") }
+            guard case .open(let store, _) = outbox.phase else { throw NoDatabase() }
             try store.database.write { try $0.execute(sql: sql) }
         }
     }
@@ -171,32 +171,23 @@ final class TestSubscriptions: Sendable {
         _ name: String, in namespace: String = "default", until condition: (SubscriptionReport) -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> SubscriptionReport {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            let found = try await report(name, in: namespace)
-            if condition(found) { return found }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("never reached: \(found)", sourceLocation: sourceLocation)
-                throw CancellationError()
-            }
+        try await poll(file: sourceLocation.fileID, line: sourceLocation.line) {
+            try await report(name, in: namespace)
+        } until: { found in
+            if condition(found) { return true }
             service.clockChanged()
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+            return false
         }
     }
 
     /// Waits for a line of the log that contains a text.
     func waitForLine(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
-        let deadline = ContinuousClock.now + Gate.defaultLimit
-        while true {
-            if let line = log.lines.elements.first(where: { $0.contains(text) }) { return line }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("never logged: \(text)", sourceLocation: sourceLocation)
-                throw CancellationError()
-            }
-            // The pause only separates two checks.
-            try await Task.sleep(for: .milliseconds(5))
+        let lines = try await poll(file: sourceLocation.fileID, line: sourceLocation.line) {
+            log.lines.elements
+        } until: {
+            $0.contains { $0.contains(text) }
         }
+        return try #require(lines.first { $0.contains(text) })
     }
 
     /// Waits for a generation after which no work is left.

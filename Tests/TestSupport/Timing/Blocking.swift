@@ -38,13 +38,32 @@ package func concurrently<Result: Sendable>(
 /// the state of another process. Throws ``Gate/TimedOut`` after `limit`.
 package func poll(
     _ what: String, limit: Duration = Gate.defaultLimit, every pause: Duration = .milliseconds(10),
-    until condition: () throws -> Bool
+    until condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
-    while try !condition() {
+    while try await !condition() {
         guard ContinuousClock.now < deadline else { throw Gate.TimedOut(description: "\(what): not within \(limit)") }
         // The pause only separates two checks. Its length does not change the result.
         try await Task.sleep(for: pause)
+    }
+}
+
+/// Gets a value every few milliseconds until it fulfils `condition`, and returns it. Use it only for a condition that
+/// no gate reports. Throws ``Gate/TimedOut`` after `limit`, with the last value and the place of the call.
+@discardableResult
+package func poll<Value>(
+    limit: Duration = Gate.defaultLimit, file: String = #fileID, line: Int = #line,
+    for value: () async throws -> Value, until condition: (Value) throws -> Bool
+) async throws -> Value {
+    let deadline = ContinuousClock.now + limit
+    while true {
+        let found = try await value()
+        if try condition(found) { return found }
+        guard ContinuousClock.now < deadline else {
+            throw Gate.TimedOut(description: "\(file):\(line): still \(found) after \(limit)")
+        }
+        // The pause only separates two checks. Its length does not change the result.
+        try await Task.sleep(for: .milliseconds(5))
     }
 }
 
