@@ -24,7 +24,8 @@ struct Squash: Sendable {
     /// - Parameter changes: neighbours in one lane, in order.
     /// - Throws: ``OutboxError/invalid(_:)`` when a change is not pending, may have been applied, is a POST, edits
     ///   another resource, has another credential or date of expiry, or gives way to the origin's version, when only
-    ///   some of the changes are blind, and when a creation and a deletion leave no edit.
+    ///   some of the changes are blind, when the first one is a PATCH, and when a creation and a deletion leave no
+    ///   edit.
     init(_ changes: [Change]) throws(OutboxError) {
         guard changes.count > 1, let first = changes.first, let last = changes.last else {
             throw .invalid(.squash("expected at least two changes"))
@@ -37,9 +38,13 @@ struct Squash: Sendable {
             throw .invalid(.squash("the resource is created and deleted again; cancel the changes"))
         }
         self.changes = changes
+        // The origin may take no PUT, and a PATCH never replaces a version that it cannot be merged into.
+        if first.draft.method == "PATCH" {
+            throw .invalid(.squash("change \(first.id) is a PATCH, and a squash sends a PUT"))
+        }
         body = first.draft.ours
         // A merge keeps the members that the origin has added while it rewrote the base, and other changes do not.
-        let isMerged = first.draft.onConflict != .hold && first.draft.method != "PATCH"
+        let isMerged = first.draft.onConflict != .hold
         if first.rewrittenBase != nil, isMerged != (policy != .hold) {
             throw .invalid(.squash("the origin has rewritten the version that change \(first.id) was made on"))
         }

@@ -218,6 +218,17 @@ struct SquashTests {
         #expect(result.survivor.draft.fields == [ChangeField("Content-Type", "application/json")])
     }
 
+    @Test("Squash with a PATCH as its first change is refused, because the origin may take no PUT")
+    func firstPatch() throws {
+        let patch = try ChangeDraft.put("a=2", on: "a=1").with { draft in
+            (draft.method, draft.edit) = ("PATCH", .mergePatch(Array("a=2".utf8)))
+        }
+        let refused = "change 1 is a PATCH, and a squash sends a PUT"
+        #expect(try refusal([patch, .put("a=3", on: "a=2")]) == refused)
+        #expect(try refusal([patch, .delete("a=2")]) == refused)
+        #expect(try refusal([.put("a=1", on: "a=0"), patch]) == nil)
+    }
+
     @Test("A namespace that is discarded during the merge of a squash ends the squash")
     func discarded() throws {
         let shell = Shell()
