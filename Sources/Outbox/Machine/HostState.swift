@@ -44,6 +44,8 @@ struct HostState: Sendable {
     private var circuit: Wait?
     private var pauses: [String: Wait] = [:]
     private var flightsOf: [String: Int] = [:]
+    /// The answers 429 without a date in a row, by namespace.
+    private var throttles: [String: Int] = [:]
 
     /// The date of the next request of a namespace that no other event causes; `nil`: the end of a request comes first.
     ///
@@ -113,6 +115,7 @@ struct HostState: Sendable {
     mutating func answered(_ namespace: String, _ now: Timestamp) {
         failures = 0
         circuit = nil
+        throttles[namespace] = nil
         if let pause = pauses[namespace], pause.isOver(now) { pauses[namespace] = nil }
     }
 
@@ -130,6 +133,14 @@ struct HostState: Sendable {
         pauses = pauses.filter { !$0.value.isOver(now) || namespaces.contains($0.key) }
         pauses[namespace] = Wait(end: end, longest: longest)
         return true
+    }
+
+    /// The origin has answered a namespace with 429 and no date. Returns the pause that this asks for.
+    mutating func throttled(_ namespace: String, _ now: Timestamp, jitter: Double) -> Duration {
+        let count = (throttles[namespace] ?? 0) + 1
+        answered(namespace, now)
+        throttles[namespace] = count
+        return max(Backoff.shortest, Backoff.delay(failures: count, jitter: jitter))
     }
 
     mutating func forgetPause(of namespace: String) { pauses[namespace] = nil }

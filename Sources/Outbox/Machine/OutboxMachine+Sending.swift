@@ -204,16 +204,21 @@ extension OutboxMachine {
     mutating func noteAnswer(_ key: LaneKey, _ status: Int, _ retryAfter: Duration?, _ turn: inout Turn) {
         guard let origin = lanes[key]?.head?.summary.target.origin else { return }
         missing[key.namespace] = nil
-        switch status {
-        case 429, 503:
-            guard let retryAfter else { fallthrough }
-            let time = Backoff.pause(retryAfter)
-            let pause = HostPause(namespace: key.namespace, origin: origin, start: turn.now, end: turn.now + time)
-            if hosts[origin]?.pause(key.namespace, until: pause.end, longest: time, turn.now) == true {
-                turn.actions.append(.notePause(pause))
-            }
-        case 502, 504: noteFailure(key, &turn)
+        switch (status, retryAfter) {
+        case (429, let time?), (503, let time?): pause(key.namespace, origin, Backoff.pause(time), &turn)
+        case (429, nil):
+            // A host with a limit for one namespace is there for the others.
+            guard let time = hosts[origin]?.throttled(key.namespace, turn.now, jitter: turn.jitter) else { return }
+            pause(key.namespace, origin, time, &turn)
+        case (502, _), (503, _), (504, _): noteFailure(key, &turn)
         default: hosts[origin]?.answered(key.namespace, turn.now)
+        }
+    }
+
+    private mutating func pause(_ namespace: String, _ origin: String, _ time: Duration, _ turn: inout Turn) {
+        let pause = HostPause(namespace: namespace, origin: origin, start: turn.now, end: turn.now + time)
+        if hosts[origin]?.pause(namespace, until: pause.end, longest: time, turn.now) == true {
+            turn.actions.append(.notePause(pause))
         }
     }
 }

@@ -29,6 +29,27 @@ struct PauseTests {
         #expect(shell.now == end && shell.reads.count + shell.sends.count == 1)
     }
 
+    @Test("Answers 429 without Retry-After stop the namespace for a growing time, and no other one")
+    func throttled() throws {
+        let first = shell.accept(try .put("a=2", on: "a=1"))
+        var pauses: [Duration] = []
+        for _ in 0..<6 {
+            try shell.answer(429)
+            pauses.append((shell.wake ?? shell.now) - shell.now)
+            // Another change of the namespace waits, and one of another namespace does not.
+            let second = shell.accept(try .put("a=2", on: "a=1", at: "https://origin.example/b"))
+            #expect(shell.reads.isEmpty && shell.sends.isEmpty)
+            shell.step(.cancel(second))
+            let other = shell.accept(try .post("x").with { $0.namespace = "m" })
+            #expect(shell.sends.map(\.flight.change) == [other])
+            try shell.answer(201)
+            shell.sleep()
+            #expect(shell.reads.map(\.flight.change) == [first])
+            shell.read(200, "a=1")
+        }
+        #expect(pauses[0] >= .seconds(1) && pauses == pauses.sorted() && pauses[5] > pauses[1])
+    }
+
     @Test("A shorter pause does not shorten the one that runs, and a longer one takes its place")
     func twoPauses() throws {
         let (_, _, end) = try paused()
