@@ -116,13 +116,16 @@ extension RefreshMachine {
 
     /// Ends the round without a switch: the old generation stays whole.
     private mutating func lackRoom(_ now: Timestamp) -> [Action] {
-        noRoomSince = noRoomSince ?? now
+        let since = noRoomSince ?? now
+        noRoomSince = since
         let keys = round?.foundNoRoom ?? []
         // The members share the lack, so the next round asks for them together. One alone has its growing pause.
+        let shortest = rules.interval.shortest
+        let pause = max(shortest, min(now - since, Self.catchUpPause))
         for key in keys where keys.count > 1 {
             guard var member = members[key] else { continue }
-            member.earliest = nil
-            member.due = min(member.due, now + rules.interval.shortest)
+            member.earliest = pause > shortest ? now + pause : nil
+            member.due = min(member.due, now + pause)
             set(member)
         }
         endRound(now, isSwitched: false)

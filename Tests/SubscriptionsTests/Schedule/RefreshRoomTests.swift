@@ -111,6 +111,25 @@ struct RefreshRoomTests {
         #expect(simulation.machine.noRoomSince == nil && Self.urls.allSatisfy { simulation.version($0) == 2 })
     }
 
+    @Test("The attempts of a set without room become fewer, until there is one in 15 minutes", arguments: [true, false])
+    func growingPause(isFixed: Bool) {
+        let rules = RefreshMachine.Rules(
+            name: "news", interval: isFixed ? .fixed(.seconds(10)) : .adaptive(min: .seconds(10), max: .seconds(3600)))
+        var simulation = RefreshSimulation(Self.urls, rules)
+        for url in Self.urls { simulation.answers[url] = .answer(.noRoomAlone(reason: "no room")) }
+        simulation.run(for: .seconds(7200))
+        simulation.forgetRequests()
+        simulation.run(for: .seconds(86_400))
+        for url in Self.urls {
+            let count = simulation.requests.count { $0.url == url }
+            #expect((80...100).contains(count), "\(count)")
+        }
+        // Room is found within this time.
+        for url in Self.urls { simulation.answers[url] = .version(2) }
+        simulation.run(for: .seconds(960))
+        #expect(Self.urls.allSatisfy { simulation.version($0) == 2 } && simulation.machine.noRoomSince == nil)
+    }
+
     @Test("The attempts for the only member of a set become fewer, too, and the set lacks room")
     func onlyMember() {
         var simulation = RefreshSimulation(Array(Self.urls[..<1]), Self.rules)
