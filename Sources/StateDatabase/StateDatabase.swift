@@ -30,8 +30,11 @@ package final class StateDatabase: Sendable {
         }
     }
 
-    /// The path of the file. SQLite keeps recent transactions beside it, in the log with the suffix `-wal`.
+    /// The path of the file; the target of a symbolic link in its place. SQLite keeps recent transactions beside it, in
+    /// the log with the suffix `-wal`.
     package let path: String
+    /// The path in the state directory, which differs from `path` for a symbolic link.
+    private let name: String
     private let queue: DatabaseQueue
     private let identity: StateFile.Identity?
     private let health: StateHealth
@@ -49,13 +52,14 @@ package final class StateDatabase: Sendable {
         check: (Database) throws -> Void = { _ in }
     ) throws {
         self.health = health
+        name = directory + "/" + schema.file
         do {
             (path, queue) = try Self.open(directory, schema, check)
         } catch {
             health.failed(StateError(error))
             throw error
         }
-        identity = StateFile.identity(path)
+        identity = StateFile.identity(name)
         health.opened()
     }
 
@@ -116,7 +120,7 @@ package final class StateDatabase: Sendable {
     package func checkpoint() throws {
         do {
             // The checkpoint of an empty log would not notice that the file has gone.
-            guard StateFile.identity(path) == identity else { throw StateError.removed(path: path) }
+            guard StateFile.identity(name) == identity else { throw StateError.removed(path: path) }
             try Self.checkpoint(queue, path)
             health.succeeded()
         } catch {
@@ -150,10 +154,10 @@ package final class StateDatabase: Sendable {
     package func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
             let value = try queue.write { db in
-                guard StateFile.identity(path) == identity else { throw StateError.removed(path: path) }
+                guard StateFile.identity(name) == identity else { throw StateError.removed(path: path) }
                 return try body(db)
             }
-            guard StateFile.identity(path) == identity, StateFile.identity(path + "-wal") != nil else {
+            guard StateFile.identity(name) == identity, StateFile.identity(path + "-wal") != nil else {
                 throw StateError.removed(path: path)
             }
             health.succeeded()

@@ -3,16 +3,18 @@ import Foundation
 /// The place of a database: a directory with mode 0700, and a file with mode 0600 in it.
 enum StateFile {
     /// Creates the directory and the file unless they exist, and returns the path of the file. An existing directory
-    /// keeps its mode, because other programs may use it; the file itself is for its owner only.
+    /// keeps its mode, because other programs may use it; the file itself is for its owner only. A symbolic link in
+    /// place of the file is followed, and the path is that of its target.
     ///
     /// `fill` gets the path of an empty file and makes a database of it. The file gets its own name after that, so a
     /// file that is empty has lost its rows.
     ///
-    /// - Throws: ``StateError/damaged(path:reason:)`` for an empty file, and for a log without a file; the errors of
-    ///   `fill`, as they are.
+    /// - Throws: ``StateError/damaged(path:reason:)`` for an empty file, for a log without a file, and for a symbolic
+    ///   link without a target, because the target may be on a disk that is not mounted; the errors of `fill`, as they
+    ///   are.
     static func prepare(_ name: String, in directory: String, fill: (String) throws -> Void) throws -> String {
         try makeDirectory(directory)
-        let path = directory + "/" + name
+        let path = try target(of: directory + "/" + name)
         let size = size(path)
         // SQLite deletes the log of an empty file, and with it the changes that are only in the log.
         guard size != 0 else { throw StateError.damaged(path: path, reason: "the file is empty") }
@@ -73,10 +75,23 @@ enum StateFile {
         let inode: UInt64
     }
 
-    /// `nil` if there is no file.
+    /// The identity of a symbolic link is that of its target. `nil` if there is no file.
     static func identity(_ path: String) -> Identity? {
         var status = stat()
-        return lstat(path, &status) == 0 ? Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) : nil
+        return stat(path, &status) == 0 ? Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) : nil
+    }
+
+    /// Follows a symbolic link to its end, because SQLite keeps the log beside the target. Any other path, also of a
+    /// missing file, is returned as it is.
+    private static func target(of path: String) throws(StateError) -> String {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard let target = realpath(path, nil) else {
+            guard errno == ENOENT else { throw failure("realpath", path) }
+            throw .damaged(path: path, reason: "the symbolic link leads to no file")
+        }
+        defer { free(target) }
+        return String(cString: target)
     }
 
     private static func makeDirectory(_ path: String) throws(StateError) {

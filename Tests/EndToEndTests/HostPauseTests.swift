@@ -66,6 +66,18 @@ struct HostPauseTests {
         }
     }
 
+    @Test("A Retry-After that does not fit into 64 bits pauses the host for a day, too")
+    func tooLong() async throws {
+        let origin = try pausingOrigin(503, "99999999999999999999")
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let busy = try await server.download(["url": .string(origin.url("/busy"))])
+            #expect(busy.status == 503 && busy.fields[.retryAfter] == "2147483648")
+            #expect(try await server.download(["url": .string(origin.url("/a"))]).fields[.retryAfter] == "86400")
+            #expect(origin.requestCount == 1)
+        }
+    }
+
     @Test("Without Retry-After, with a time that is over, or with another status, no pause begins")
     func noPause() async throws {
         for (status, value) in [

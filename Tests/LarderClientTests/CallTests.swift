@@ -94,4 +94,14 @@ struct CallTests {
             #expect(foreign.detail.contains("LARDER_SERVER"))
         }
     }
+
+    @Test("A Retry-After that does not fit into 64 bits counts as a day, and a sign as no Retry-After")
+    func longRetryAfter() {
+        for (text, wait) in [
+            ("99999999999999999999", .seconds(86_400)), ("86401", .seconds(86_400)), ("7", .seconds(7)), ("-7", nil),
+            ("+7", nil), ("", nil),
+        ] as [(String, Duration?)] {
+            #expect(ServerProblem(status: 503, fields: [.retryAfter: text], body: []).retryAfter == wait, "\(text)")
+        }
+    }
 }

@@ -106,6 +106,44 @@ struct StateDatabaseTests {
         }
     }
 
+    @Test("A row behind a symbolic link is stored, and the transaction does not report that the file was removed")
+    func link() throws {
+        try withDirectory { directory in
+            let (name, other) = (directory + "/test.sqlite", directory + "/other/rows.sqlite")
+            let insert: (Database) throws -> Void = { try $0.execute(sql: "INSERT INTO rows VALUES ('a')") }
+            let files = FileManager.default
+            try StateDatabase(directory: directory, schema: Self.schema).close()
+            try files.createDirectory(atPath: directory + "/other", withIntermediateDirectories: false)
+            try files.moveItem(atPath: name, toPath: other)
+            try files.createSymbolicLink(atPath: name, withDestinationPath: "other/rows.sqlite")
+            let database = try StateDatabase(directory: directory, schema: Self.schema)
+            try database.write(insert)
+            #expect(try texts(database) == ["a"] && database.path.hasSuffix("/other/rows.sqlite"))
+            // The next start would not find the rows.
+            try files.removeItem(atPath: name)
+            #expect(throws: StateError.removed(path: database.path)) { try database.write(insert) }
+            database.close()
+        }
+    }
+
+    @Test("A symbolic link to no file or to an empty one is damage, because its target may be on a disk that is away")
+    func brokenLink() throws {
+        try withDirectory { directory in
+            let (name, target) = (directory + "/test.sqlite", directory + "/target")
+            let files = FileManager.default
+            try files.createDirectory(atPath: directory, withIntermediateDirectories: false)
+            try files.createSymbolicLink(atPath: name, withDestinationPath: target)
+            #expect(StateDatabase.exists(Self.schema, in: directory))
+            #expect(throws: StateError.damaged(path: name, reason: "the symbolic link leads to no file")) {
+                try StateDatabase(directory: directory, schema: Self.schema)
+            }
+            #expect(!files.fileExists(atPath: target))
+            try Data().write(to: URL(fileURLWithPath: target))
+            #expect(throws: StateError.self) { try StateDatabase(directory: directory, schema: Self.schema) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: target)).isEmpty)
+        }
+    }
+
     @Test("A state directory that is a file does not count as an empty one, and the error names the place")
     func noDirectory() throws {
         try withDirectory { path in

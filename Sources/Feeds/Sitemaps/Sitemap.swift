@@ -24,9 +24,12 @@ package struct Sitemap: Equatable, Sendable {
     package var kind: Kind
     /// In the order of the document. Entries without an absolute URL are left out.
     package var entries: [Entry]
+    /// The number of elements that are not in ``entries``: their `loc` is missing, empty, or no absolute URL.
+    package var leftOut: Int
 
-    package init(kind: Kind, entries: [Entry]) {
+    package init(kind: Kind, entries: [Entry], leftOut: Int = 0) {
         self.kind = kind
         self.entries = entries
+        self.leftOut = leftOut
     }
 }

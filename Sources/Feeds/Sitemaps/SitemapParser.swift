@@ -97,6 +97,8 @@ private final class SitemapBuilder: XMLHandler {
         } else if depth == 2, let found = entry {
             if URLReference.isWebAddress(found.location) {
                 sitemap.entries.append(.init(location: found.location, modified: found.modified))
+            } else {
+                sitemap.leftOut += 1
             }
             entry = nil
         }

@@ -36,6 +36,8 @@ package struct SitemapWalk: Sendable {
 
     /// The pages, in the order of the sitemaps, each URL once.
     package private(set) var entries: [Sitemap.Entry] = []
+    /// The number of pages without a URL that a download may have, with those of ``Sitemap/leftOut``.
+    package private(set) var leftOut = 0
     /// The reason for which the walk ended before it had found the whole set; `nil` without one.
     package private(set) var problem: Problem?
     private let limits: Limits
@@ -74,12 +76,17 @@ package struct SitemapWalk: Sendable {
         current = nil
         switch outcome {
         case .unparsable(let reason): end(url, reason)
-        case .empty: break
+        case .empty(let sitemap): if sitemap.kind == .pages { leftOut += sitemap.leftOut }
         case .items(let sitemap) where sitemap.kind == .index:
             for entry in sitemap.entries where problem == nil { add(sitemap: entry.location, depth: depth + 1) }
         case .items(let sitemap):
+            leftOut += sitemap.leftOut
             for entry in sitemap.entries {
-                guard let key = Self.key(entry.location), !knownPages.contains(key) else { continue }
+                guard let key = Self.key(entry.location) else {
+                    leftOut += 1
+                    continue
+                }
+                guard !knownPages.contains(key) else { continue }
                 guard entries.count < limits.urls else {
                     return end(entry.location, "the sitemaps list over \(limits.urls) URLs")
                 }

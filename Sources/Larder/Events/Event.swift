@@ -27,8 +27,8 @@ package struct Event: Sendable {
         case outboxChanged = "outbox.changed"
         /// A caller has made a subscription. A new definition of a subscription has no event.
         case subscriptionCreated = "subscription.created"
-        /// A caller has ended a subscription, and its copies are removed or ordinary entries. The removal of a
-        /// namespace ends its subscriptions without events.
+        /// A caller has ended a subscription, and its copies are removed or ordinary entries, or has removed its
+        /// namespace.
         case subscriptionRemoved = "subscription.removed"
         /// A subscription has a new generation.
         case subscriptionRefreshed = "subscription.refreshed"

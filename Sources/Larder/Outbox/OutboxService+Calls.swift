@@ -27,7 +27,7 @@ extension OutboxService {
         queue.async { [self] in
             do throws(OutboxFailure) {
                 if let earlier = try earlier(key, caller, namespace) {
-                    return completion(.success(Acceptance(change: earlier, isNew: false)))
+                    return completion(.success(Acceptance(change: withWait(earlier), isNew: false)))
                 }
                 try checkOrigin(request.url, space)
             } catch {
@@ -111,7 +111,7 @@ extension OutboxService {
         try checkCredential(of: draft, store)
         let insertion = try mapping { () throws(OutboxError) in try store.insert(draft, now: tools.clock.now()) }
         if insertion.isNew { show(insertion.change.summary) }
-        completion(.success(Acceptance(change: insertion.change, isNew: insertion.isNew)))
+        completion(.success(Acceptance(change: withWait(insertion.change), isNew: insertion.isNew)))
         if insertion.isNew { handle(.accepted(insertion.change.summary)) }
     }
 
@@ -146,18 +146,6 @@ extension OutboxService {
 
     // MARK: - Reading
 
-    /// Adds the end and the cause of the wait for its origin to a pending change. Another change may have caused the
-    /// wait, so the row of this one does not have it.
-    private func noteWait(
-        _ state: ChangeState, _ namespace: String, _ origin: String, _ nextAttempt: inout Timestamp?,
-        _ problem: inout ChangeProblem?
-    ) {
-        guard state == .pending, let wait = wait(for: origin, in: namespace) else { return }
-        if let nextAttempt, nextAttempt >= wait.end { return }
-        nextAttempt = wait.end
-        if problem == nil { problem = ChangeProblem(wait.cause) }
-    }
-
     package func list(
         in namespace: String, states: Set<ChangeState>?, key: String?, after: Change.ID?, limit: Int,
         completion: @escaping Completion<ChangePage>
@@ -166,20 +154,14 @@ extension OutboxService {
             let filter = ChangeFilter(namespace: namespace, states: states, key: key)
             guard let store = try storeIfExists() else { return .empty }
             var page = try mapping { () throws(OutboxError) in try store.list(filter, after: after, limit: limit) }
-            for place in page.changes.indices {
-                var change = page.changes[place]
-                noteWait(change.state, namespace, change.target.origin, &change.nextAttempt, &change.problem)
-                page.changes[place] = change
-            }
+            page.changes = page.changes.map(withWait)
             return page
         }
     }
 
     package func find(_ id: Change.ID, in namespace: String, completion: @escaping Completion<Change>) {
         reply(completion) { [self] () throws(OutboxFailure) in
-            var change = try change(id, namespace)
-            noteWait(change.state, namespace, change.draft.target.origin, &change.nextAttempt, &change.problem)
-            return change
+            withWait(try change(id, namespace))
         }
     }
 

@@ -79,7 +79,8 @@ extension OutboxService {
     /// changes for no other reason.
     func concluded(_ id: Change.ID) {
         guard let decider = deciders.removeValue(forKey: id) else { return }
-        decider.completion(Result { () throws(OutboxFailure) in try change(decider.shown, decider.namespace) })
+        decider.completion(
+            Result { () throws(OutboxFailure) in withWait(try change(decider.shown, decider.namespace)) })
     }
 
     func refused(_ leader: Change.ID, _ reason: Refusal) {

@@ -44,7 +44,7 @@ extension OutboxService {
     }
 
     /// Removes all changes and credentials of a namespace, sent or not. Breaks off the requests under way, which may
-    /// have had their effects.
+    /// have had their effects. Listeners get an event for each change that had not ended.
     package func discard(_ namespace: String, completion: @escaping Completion<Void>) {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return }
@@ -84,6 +84,8 @@ extension OutboxService {
     // MARK: - Removals, on `queue`
 
     private func discard(_ namespace: String, _ store: OutboxStore) throws(OutboxError) {
+        // Rows that cannot be read are discarded without events.
+        let unended = tools.events.isWanted ? (try? store.unended()) ?? [] : []
         try store.discard(namespace: namespace)
         undiscarded.remove(namespace)
         tools.pending.removeAll(in: namespace)
@@ -94,6 +96,18 @@ extension OutboxService {
             transfer.transfer.cancel()
             transfers[flight] = nil
         }
+        publishEnds(of: unended.filter { $0.namespace == namespace })
+    }
+
+    /// A confirmed change has had its effect. Any other one is cancelled with the namespace.
+    private func publishEnds(of changes: [ChangeSummary]) {
+        let now = tools.clock.now()
+        tools.events.publish(
+            changes.map { change in
+                var change = change
+                (change.state, change.problem) = (change.state == .confirmed ? .done : .cancelled, nil)
+                return Event(kind: .outboxChanged, time: now, namespace: change.namespace, subject: .change(change))
+            })
     }
 
     /// Whether a noted removal or new version has happened. If not, the process ended before it, or it failed.

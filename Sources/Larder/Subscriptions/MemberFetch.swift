@@ -227,7 +227,8 @@ extension MemberFetch.Result {
     init(_ refusal: AnswerWithoutBody) {
         switch refusal.meaning {
         case .gone(let forever): self.init(answer: .gone(reason: refusal.reason, forever: forever))
-        case .forbidden, .rejected: self.init(answer: .refused(reason: refusal.reason))
+        case .forbidden: self.init(answer: .forbidden(reason: refusal.reason))
+        case .rejected: self.init(answer: .refused(reason: refusal.reason))
         case .failed:
             let pause = refusal.pause ?? refusal.hostWish?.time
             self.init(answer: .failed(reason: refusal.reason, pause: pause), hostWish: refusal.hostWish)

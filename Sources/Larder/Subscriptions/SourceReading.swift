@@ -8,7 +8,7 @@ import Subscriptions
 /// The list of a subscription's resources, while the documents of its source arrive: a pure value.
 ///
 /// ```swift
-/// var reading = SourceReading(subscription)
+/// var reading = SourceReading(subscription, schemes: ["http", "https"])
 /// while let url = reading.next { reading.receive(try await get(url), at: now) }
 /// machine.handle(.sourceAnswered(reading.answer(at: now)), at: now)
 /// ```
@@ -32,6 +32,7 @@ struct SourceReading: Sendable {
 
     private var kind: Kind
     private let latest: Int?
+    private let schemes: Set<String>
     /// The URL of the document to get, which ``receive(_:at:)`` or ``fail(_:)`` must follow; `nil` at the end.
     private(set) var next: String?
     /// The time for which the source wants no further request: the most of its documents' lifetimes and the ttl of RSS.
@@ -43,12 +44,16 @@ struct SourceReading: Sendable {
     private(set) var validators: (etag: String?, lastModified: String?)?
     /// ``answer(at:)`` notes the items that claim to be from the future.
     private(set) var futureDates: FutureDates
-    /// ``answer(at:)`` counts the items and links that it leaves out because no download may have their URLs.
+    /// ``answer(at:)`` counts the items and links of the whole list that have no URL which a download may have. Items
+    /// that `latest` would not choose count, too, because `latest` chooses from items with a link.
     private(set) var leftOut = 0
 
-    /// - Parameter futureDates: as the last reading left them.
-    init(_ subscription: Subscription, futureDates: FutureDates = FutureDates()) {
+    /// - Parameters:
+    ///   - schemes: the schemes of URLs that the server downloads.
+    ///   - futureDates: as the last reading left them.
+    init(_ subscription: Subscription, schemes: Set<String>, futureDates: FutureDates = FutureDates()) {
         latest = subscription.latest
+        self.schemes = schemes
         self.futureDates = futureDates
         switch subscription.source {
         case .urls(let urls): kind = .list(urls, isPages: false)
@@ -142,7 +147,7 @@ struct SourceReading: Sendable {
         if let fault { return .failed(reason: fault, pause: nil) }
         switch kind {
         case .list(let urls, let isPages):
-            return answer(urls: Array(urls.prefix(latest ?? .max)), isPages: isPages)
+            return answer(urls: Array(urls.prefix(latest ?? .max)), of: urls, isPages: isPages)
         case .feed(_, let enclosures, let outcome):
             switch outcome {
             case nil: return .failed(reason: "the feed has not been read", pause: nil)
@@ -150,36 +155,43 @@ struct SourceReading: Sendable {
             case .empty: return .failed(reason: "the feed has no items", pause: nil)
             case .items(let feed):
                 let chosen = choose(feed.items, countsLinks: !enclosures, now)
-                leftOut = feed.items.count { item in
-                    (item.link ?? "").isEmpty && (!enclosures || item.enclosures.isEmpty)
-                }
+                leftOut = feed.items.count { $0.urls(withEnclosures: enclosures).isEmpty }
                 return answer(
-                    urls: chosen.flatMap { item in
-                        [item.link].compactMap(\.self) + (enclosures ? item.enclosures.map(\.url) : [])
-                    })
+                    urls: chosen.flatMap { $0.urls(withEnclosures: enclosures) },
+                    of: feed.items.lazy.flatMap { $0.urls(withEnclosures: enclosures) })
             }
         case .sitemap(let walk):
             if let problem = walk.problem {
                 return .failed(reason: "\(problem.url): \(problem.reason)", pause: nil)
             }
-            return answer(urls: choose(walk.entries, now).map(\.location))
+            leftOut = walk.leftOut
+            return answer(urls: choose(walk.entries, now).map(\.location), of: walk.entries.lazy.map(\.location))
         case .pages(let list):
             switch list.outcome {
             case .unparsable(let reason): return .failed(reason: reason, pause: nil)
             case .empty: return .failed(reason: "the list has no items", pause: nil)
             case .items(let items):
-                return answer(urls: choose(items, countsLinks: true, now).compactMap(\.link))
+                let urls = choose(items, countsLinks: true, now).compactMap(\.link)
+                return answer(urls: urls, of: items.lazy.compactMap(\.link))
             }
         }
     }
 
-    /// URLs that no download may have are left out.
-    private mutating func answer(urls: [String], isPages: Bool = false) -> SourceAnswer {
+    /// URLs that no download may have are left out. `all`: the URLs of the whole list.
+    private mutating func answer(
+        urls: [String], of all: some Sequence<String>, isPages: Bool = false
+    ) -> SourceAnswer {
         guard urls.count <= Self.itemLimit else {
             return .failed(reason: "the source lists over \(Self.itemLimit) URLs", pause: nil)
         }
-        let items = urls.compactMap { WantedItem(url: $0, isPage: isPages) }
-        leftOut += urls.count - items.count
+        var usable: [String] = []
+        let items = urls.compactMap { url in
+            let item = WantedItem(url: url, isPage: isPages, schemes: schemes)
+            if item != nil { usable.append(url) }
+            return item
+        }
+        var known = Set(usable)
+        leftOut += all.count { known.insert($0).inserted && CanonicalURL(downloadable: $0, schemes) == nil }
         guard !items.isEmpty else { return .failed(reason: "the source lists no URL that can be fetched", pause: nil) }
         return .items(items, least: least)
     }
@@ -216,10 +228,25 @@ struct SourceReading: Sendable {
     }
 }
 
-extension WantedItem {
+extension FeedItem {
+    /// The link and the enclosures, without empty ones.
+    fileprivate func urls(withEnclosures: Bool) -> [String] {
+        ([link].compactMap(\.self) + (withEnclosures ? enclosures.map(\.url) : [])).filter { !$0.isEmpty }
+    }
+}
+
+extension CanonicalURL {
     /// `nil` for a URL that no download may have.
-    init?(url: String, isPage: Bool = false) {
-        guard let canonical = try? CanonicalURL(url) else { return nil }
+    fileprivate init?(downloadable url: String, _ schemes: Set<String>) {
+        guard let url = try? CanonicalURL(url), schemes.contains(url.scheme) else { return nil }
+        self = url
+    }
+}
+
+extension WantedItem {
+    /// `nil` for a URL that no download may have. `schemes`: the permitted ones.
+    init?(url: String, isPage: Bool = false, schemes: Set<String> = CanonicalURL.schemes) {
+        guard let canonical = CanonicalURL(downloadable: url, schemes) else { return nil }
         let text = canonical.string
         let key: CacheKey = isPage ? .page(canonical: text) : .url(canonical: text)
         self.init(url: text, key: key.text, host: canonical.authorityText, requestURL: canonical.requestURL)

@@ -40,7 +40,8 @@ extension SubscriptionService {
         }
     }
 
-    /// Removes the subscriptions of a namespace that has been removed with its entries.
+    /// Removes the subscriptions of a namespace that has been removed with its entries. Listeners get an event for each
+    /// of them, unless a later namespace has the name already.
     package func discard(_ namespace: String, _ space: Int, completion: @escaping @Sendable () -> Void) {
         queue.async { [self] in
             defer { completion() }
@@ -49,6 +50,7 @@ extension SubscriptionService {
             forgetPauses(of: namespace)
             for record in records.values where record.namespace == namespace && record.endingSpace == space {
                 discard(record, store)
+                if tools.namespace(namespace) == nil { publishEnd(of: record.holder) }
             }
         }
     }

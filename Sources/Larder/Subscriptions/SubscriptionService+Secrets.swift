@@ -76,12 +76,13 @@ extension SubscriptionService {
         }
     }
 
-    /// A credential was stored, or another secret under its name.
+    /// A credential was stored, or another secret under its name. The origin may now permit requests that it has
+    /// refused.
     func credentialStored(_ name: String, in namespace: String) {
         queue.async { [self] in
             for set in sets.values where set.namespace == namespace && set.definition.credential == name {
                 if case .loaded = set.secrets { set.secrets = .unknown }
-                if set.machine.lookDate != nil { handle(.accessRegained, set) }
+                handle(.secretChanged, set)
             }
         }
     }

@@ -12,7 +12,8 @@ extension SubscriptionService {
         guard !isBeginning || set.machine.sourceIsDue(at: now) else { return nil }
         guard !set.isReadingDocument else { return cancelSlowDocument(of: set, at: now) }
         guard hasSecrets(set, at: now) else { return nil }
-        let reading = set.reading ?? SourceReading(set.definition, futureDates: set.futureDates)
+        let schemes = space.downloads.tools.origin.configuration.schemes
+        let reading = set.reading ?? SourceReading(set.definition, schemes: schemes, futureDates: set.futureDates)
         guard let text = reading.next else {
             if isBeginning { set.machine.beginSource() }
             parse(nil, for: reading, of: set, at: now)

@@ -60,8 +60,9 @@ package struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     init(status: Int, fields: HTTPFields, body: [UInt8]) {
-        let seconds = fields[.retryAfter].flatMap { Int64($0) }.map { min(max($0, 0), 86_400) }
-        let wait = seconds.map { Duration.seconds($0) }
+        let digits = fields[.retryAfter].flatMap { !$0.isEmpty && $0.utf8.allSatisfy(\.isDigit) ? $0 : nil }
+        // A number that does not fit is a long wait, too (RFC 9110 §10.2.3).
+        let wait = digits.map { Duration.seconds(min(Int64(digits: $0) ?? .max, 86_400)) }
         let own = (try? JSON(parsing: body)).flatMap { ServerProblem($0, retryAfter: wait) }
         let detail = "status \(status) without an explanation by Larder; check that LARDER_SERVER names a Larder server"
         let foreign: JSON = ["status": .number(status), "detail": .string(detail)]

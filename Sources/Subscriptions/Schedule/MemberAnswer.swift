@@ -6,7 +6,10 @@ package enum MemberAnswer: Sendable {
     case staged(isChanged: Bool, least: Duration)
     /// A failure that will last, such as a 404: the member leaves the generation.
     case gone(reason: String, forever: Bool)
-    /// A refusal that a day may change, such as 401 and 403. The member keeps its copy.
+    /// The origin refuses the resource to the caller, as with 401 and 403. The member keeps its copy, and waits for a
+    /// day or for another secret.
+    case forbidden(reason: String)
+    /// Any other refusal that a day may change, such as a 400. The member keeps its copy.
     case refused(reason: String)
     /// A failure that may pass, such as a 503 or a reset connection. `pause`: as the origin asks.
     case failed(reason: String, pause: Duration?)

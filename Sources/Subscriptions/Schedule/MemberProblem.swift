@@ -7,10 +7,13 @@ package struct MemberProblem: Hashable, Sendable {
     package var since: Timestamp
     /// Whether the member left the generation because of it.
     package var isLasting = false
+    /// Whether another secret may end it (``MemberAnswer/forbidden(reason:)``).
+    package var isForbidden = false
 
-    package init(reason: String, since: Timestamp, isLasting: Bool = false) {
+    package init(reason: String, since: Timestamp, isLasting: Bool = false, isForbidden: Bool = false) {
         self.reason = reason
         self.since = since
         self.isLasting = isLasting
+        self.isForbidden = isForbidden
     }
 }

@@ -34,6 +34,31 @@ extension RefreshMachine {
         }
     }
 
+    /// The answers to requests with the old secret do not stand: the source is due if its last list was no list, and so
+    /// are the members that the origin refused to the caller. Pauses of hosts and the quiet hours hold nevertheless.
+    mutating func secretChanged(_ now: Timestamp) {
+        accessRegained(now)
+        if isAskingSource { sourceHasNewSecret = true } else if sourceProblem != nil { askSourceAgain(now) }
+        for var member in Array(members.values) {
+            if member.step == .asking {
+                member.hasNewSecret = true
+            } else if member.problem?.isForbidden == true {
+                member.earliest = nil
+                let due = member.step == .waiting ? max(now, pauseEnd(of: member.item.host) ?? now) : now
+                member.due = min(member.due, permitted(due))
+            } else {
+                continue
+            }
+            set(member)
+        }
+        if round == nil { membersDue = earliestDue() }
+    }
+
+    mutating func askSourceAgain(_ now: Timestamp) {
+        sourceEarliest = nil
+        sourceDue = min(sourceDue, scheduled(now))
+    }
+
     /// Whether a member that is due waits for its host or for the secret.
     func isHeldUp(_ member: Member, at now: Timestamp) -> Bool {
         accessLoss != nil || troubles[member.item.host]?.holdsUp(member.due, at: now) ?? false

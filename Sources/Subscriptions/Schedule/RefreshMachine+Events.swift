@@ -19,7 +19,9 @@ extension RefreshMachine {
             answered(key, answer, now, random)
             guard let member = members[key] else { break }
             let host = member.item.host
-            if member.step == .settled { hostAnswered(host, now) } else { hostFailed(host, now) }
+            // A refusal that does not stand leaves the member waiting without a failure.
+            let isFailure = member.step != .settled && member.failures > 0
+            if isFailure { hostFailed(host, now) } else { hostAnswered(host, now) }
         case .switched(let lost):
             guard isSwitching else { return [] }
             switched(lost, now)
@@ -38,6 +40,7 @@ extension RefreshMachine {
         case .sourcePaused(let date): sourcePaused(until: date, now)
         case .accessLost(let reason, let date): accessLost(reason, date, now)
         case .accessRegained: accessRegained(now)
+        case .secretChanged: secretChanged(now)
         case .refreshRequested: requestRefresh(now)
         case .time: postpone(now)
         }
@@ -48,6 +51,7 @@ extension RefreshMachine {
 
     private mutating func sourceAnswered(_ answer: SourceAnswer, _ now: Timestamp) {
         isAskingSource = false
+        defer { sourceHasNewSecret = false }
         var pause: Duration = .zero
         var isChanged: Bool?
         switch answer {
@@ -70,6 +74,7 @@ extension RefreshMachine {
         round?.hasEffect = isChanged == true
         sourceDue = scheduled(now + next)
         sourceEarliest = pause > .zero ? now + pause : nil
+        if isChanged == nil, sourceHasNewSecret { askSourceAgain(now) }
     }
 
     /// Returns whether the list differs from the last one; `nil` for a list that is not taken.
@@ -144,6 +149,7 @@ extension RefreshMachine {
         }
         var (isChanged, least): (Bool?, Duration) = (nil, .zero)
         var isRoomless = false
+        let hasNewSecret = member.hasNewSecret
         member.step = .settled
         member.endRequest()
         switch answer {
@@ -156,6 +162,15 @@ extension RefreshMachine {
             member.problem = MemberProblem(
                 reason: reason, since: member.problem?.since ?? now, isLasting: true)
             member.isStopped = forever
+        case .forbidden(let reason):
+            member.problem = MemberProblem(
+                reason: reason, since: member.problem?.since ?? now, isForbidden: true)
+            if hasNewSecret {
+                (member.step, member.failures) = (.waiting, 0)
+                member.due = permitted(max(now, pauseEnd(of: member.item.host) ?? now))
+                return
+            }
+            least = HostPacer.longestPause
         case .refused(let reason):
             member.problem = MemberProblem(reason: reason, since: member.problem?.since ?? now)
             least = HostPacer.longestPause

@@ -32,6 +32,8 @@ extension RefreshMachine {
         var asked: Timestamp?
         /// Whether the running request takes so long that it counts as a failure.
         var isSlow = false
+        /// Whether the secret has changed since the running request began, so that a refusal does not stand.
+        var hasNewSecret = false
         /// Whether the answer that settled the member left a body in the stage.
         var isStaged = false
 
@@ -53,7 +55,7 @@ extension RefreshMachine {
         }
 
         /// The request that ran has an answer, or counts no more.
-        mutating func endRequest() { (asked, isSlow, isHeldUp) = (nil, false, false) }
+        mutating func endRequest() { (asked, isSlow, isHeldUp, hasNewSecret) = (nil, false, false, false) }
 
         package init(item: WantedItem, hasCopy: Bool, step: Step = .resting, due: Timestamp) {
             self.item = item

@@ -75,6 +75,9 @@ package struct RefreshMachine: Sendable {
         case accessLost(reason: String, lookDate: Timestamp)
         /// The shell has the secret, or may find it now.
         case accessRegained
+        /// The secret was stored again, perhaps another one. The shell may find it now. The source is due if it gave no
+        /// list, and the members that the origin refused (``MemberAnswer/forbidden(reason:)``) are due.
+        case secretChanged
         case refreshRequested
         /// The time has come that ``RefreshMachine/nextDate`` named.
         case time
@@ -120,6 +123,8 @@ package struct RefreshMachine: Sendable {
     /// The number of the last round.
     var lastTicket: UInt64 = 0
     var isAskingSource = false
+    /// Whether the secret has changed since the shell began to ask the source.
+    var sourceHasNewSecret = false
     var queue = DueQueue()
     /// The running requests by their beginnings. An element that no longer fits its member stays until it comes first.
     var asked = Heap<DueQueue.Element>()

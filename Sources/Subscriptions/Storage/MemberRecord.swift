@@ -25,6 +25,7 @@ package struct MemberRecord: Hashable, Sendable {
             member.earliest?.milliseconds, member.failures, member.problem?.reason,
             member.problem?.since.milliseconds, member.problem?.isLasting ?? false, member.isStopped,
             member.item.requestURL == member.item.url ? nil : member.item.requestURL,
+            member.problem?.isForbidden ?? false,
         ]
     }
 }

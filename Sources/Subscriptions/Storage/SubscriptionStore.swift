@@ -78,6 +78,7 @@ package final class SubscriptionStore: Sendable {
             DROP TABLE pauses;
             """,
             "ALTER TABLE subscriptions ADD COLUMN leftOut INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE members ADD COLUMN isForbidden INTEGER NOT NULL DEFAULT 0",
         ])
 
     let database: StateDatabase
@@ -211,6 +212,7 @@ package final class SubscriptionStore: Sendable {
                 member.failures = row["failures"]
                 member.isStopped = row["isStopped"]
                 member.problem = Self.problem(row, isLasting: row["isLasting"])
+                member.problem?.isForbidden = row["isForbidden"]
                 return MemberRecord(
                     member: member, position: row["position"], confirmed: Self.date(row, "confirmed"))
             }
@@ -233,7 +235,7 @@ package final class SubscriptionStore: Sendable {
             let removal = try db.cachedStatement(sql: "DELETE FROM members WHERE subscription = ? AND key = ?")
             for key in removed { try removal.execute(arguments: [id, key]) }
             let insertion = try db.cachedStatement(
-                sql: "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                sql: "INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             for record in changed { try insertion.execute(arguments: record.row(of: id)) }
         }
     }

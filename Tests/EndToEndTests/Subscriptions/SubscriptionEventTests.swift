@@ -30,8 +30,8 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test("A refused definition and the removal of a namespace have no event of a subscription")
-    func none() async throws {
+    @Test("A refused definition has no event, and the removal of a namespace lacks none for the end of a subscription")
+    func removedNamespace() async throws {
         let web = try TestWeb(["/a": "a"])
         try await TestServer.with { (server) async throws in
             let listener = try await server.listen("type=subscription,entry&namespace=*")
@@ -51,9 +51,13 @@ struct SubscriptionEventTests {
             try await listener.wait("the end of the entries") { event in
                 event.type == "entry.removed" && event.data["count"] == 1
             }
+            try await listener.wait("the end of the subscription") { event in
+                event.type == "subscription.removed" && event.data["namespace"] == "notes"
+                    && event.data["name"] == "set"
+            }
             try await server.subscribe("last", ["source": ["urls": [.string(web.url("/a"))]]])
             try await listener.wait("the last subscription") { $0.data["name"] == "last" }
-            #expect(!listener.events.contains { $0.type == "subscription.removed" })
+            #expect(listener.events.count { $0.type == "subscription.removed" } == 1)
         }
     }
 

@@ -74,6 +74,22 @@ struct SubscriptionSourceTests {
         }
     }
 
+    @Test("A link of a scheme that is not permitted does not make the set incomplete, and is refused in a definition")
+    func refusedScheme() async throws {
+        let web = try TestWeb(["/1": "1"])
+        let items = [web.url("/1"), "ftp://127.0.0.1/2"].map { "<item><guid>\($0)</guid><link>\($0)</link></item>" }
+        web["/feed"] = .init(body: "<rss version='2.0'><channel>\(items.joined())</channel></rss>")
+        try await TestServer.with { (server) async throws in
+            try await server.subscribe("news", ["source": ["feed": .string(web.url("/feed"))]])
+            let report = try await server.waitForGeneration(1, of: "news")
+            #expect(report["state"] == "complete" && report["wanted"] == 1 && report["leftOut"] == 1, "\(report.text)")
+            let refused = try await server.client.request(
+                "PUT", "/subscriptions/list", fields: [.contentType: "application/json"],
+                text: #"{"source": {"urls": ["ftp://127.0.0.1/2"]}}"#)
+            #expect(refused.status == 403 && refused.text.contains("scheme"), "\(refused.text)")
+        }
+    }
+
     @Test("A feed with only dates of 2099 keeps the order of its items")
     func onlyFutures() async throws {
         let web = try TestWeb(["/1": "1", "/2": "2", "/3": "3"])

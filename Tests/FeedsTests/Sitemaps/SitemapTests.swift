@@ -26,7 +26,7 @@ struct SitemapTests {
                         entries: [
                             .init(location: "http://h.example/a?b=1&c=2", modified: day),
                             .init(location: "http://h.example/b"),
-                        ])))
+                        ], leftOut: 1)))
     }
 
     @Test("A sitemap index has its sitemaps")

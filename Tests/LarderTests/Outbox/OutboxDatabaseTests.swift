@@ -111,6 +111,28 @@ struct OutboxDatabaseTests {
         }
     }
 
+    @Test("The discarding of a namespace lacks no event for a change that had not ended")
+    func discardEvents() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            let ended = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            _ = try await outbox.wait(for: .done, of: ended)
+            let waiting = try await fill(outbox)
+            try outbox.listen()
+            try await seal(outbox)
+            outbox.names.set([])
+            try await result { outbox.service.discard("default", completion: $0) }
+            func ends() -> [ChangeSummary] {
+                outbox.sink.events.compactMap { published in
+                    guard case .change(let change) = published.event.subject, change.state.isEnded else { return nil }
+                    return published.event.namespace == "default" ? change : nil
+                }
+            }
+            try await poll("the end of the change") { !ends().isEmpty }
+            #expect(ends().map(\.id) == [waiting.id] && ends().map(\.state) == [.cancelled])
+        }
+    }
+
     @Test("A discarding that fails is an error, and is repeated before the name is used again")
     func failedDiscard() async throws {
         try await TestOutbox.withOne { outbox in

@@ -98,6 +98,29 @@ struct OutboxServiceTests {
         }
     }
 
+    @Test("The answers to a new, a repeated and a retried change lack no wait for the origin's pause")
+    func returnedWait() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = [.answer(429, [.retryAfter: "60"])] }
+            let first = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+            try await document.origin.waitForRequests(1)
+            _ = try await outbox.wait(for: .pending, of: first)
+            let end = outbox.clock.now() + .seconds(60)
+            var request = ChangeRequest(
+                url: try CanonicalURL(document.url + "?other"), content: .body([0x31], type: nil))
+            (request.method, request.idempotency) = ("POST", ("key", [0x31]))
+            for _ in 0..<2 {
+                let other = try await outbox.accept(request)
+                #expect(other.nextAttempt == end && other.problem == ChangeProblem(.throttled), "\(other)")
+            }
+            let retried = try await outbox.decide(.retry, first)
+            #expect(retried.state == .pending && retried.nextAttempt == end, "\(retried)")
+            #expect(retried.problem?.kind == .throttled)
+            #expect(document.requests("PUT").count == 1)
+        }
+    }
+
     @Test("A POST with a lost answer is held, and only a decision sends it again")
     func lostPost() async throws {
         try await TestOutbox.withOne { outbox in

@@ -71,6 +71,7 @@ struct NamespacePauseTests {
             try await test.restart {
                 try TestSubscriptions.executeAtRest(
                     """
+                    ALTER TABLE members DROP COLUMN isForbidden;
                     ALTER TABLE subscriptions DROP COLUMN leftOut;
                     DROP TABLE hostPauses;
                     CREATE TABLE pauses (host TEXT PRIMARY KEY, until INTEGER NOT NULL, saved INTEGER NOT NULL)

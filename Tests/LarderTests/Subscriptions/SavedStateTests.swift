@@ -43,6 +43,7 @@ struct SavedStateTests {
             if chance(30) { perform(.hostPaused(host: "h0.example:80", until: now + .seconds(900))) }
             if chance(40) { perform(.accessLost(reason: "no secret", lookDate: now + .seconds(60))) }
             if chance(5) { perform(.accessRegained) }
+            if chance(60) { perform(.secretChanged) }
             if set.machine.sourceIsDue(at: now) {
                 set.machine.beginSource()
                 if chance(3) { listed.shuffle(using: &random) }
@@ -58,7 +59,7 @@ struct SavedStateTests {
                 let answers: [MemberAnswer] = [
                     .staged(isChanged: true, least: .zero), .staged(isChanged: false, least: .seconds(100)),
                     .confirmed(least: .zero), .failed(reason: "503", pause: nil), .gone(reason: "404", forever: false),
-                    .refused(reason: "403"), .noRoomAlone(reason: "no room"),
+                    .forbidden(reason: "403"), .refused(reason: "400"), .noRoomAlone(reason: "no room"),
                 ]
                 let answer = chance(50) ? .noRoom : answers.randomElement(using: &random)!
                 perform(.memberAnswered(key: request.item.key, ticket: request.ticket, answer))

@@ -12,9 +12,11 @@ struct SubscriptionCredentialTests {
     private static let secret = "Bearer right"
 
     /// An origin that hides its documents from requests without the secret, as many APIs do.
-    private static func origin(maxAge: Int? = nil) throws -> ScriptedOrigin {
+    private static func origin(maxAge: Int? = nil, refusal: Int = 404) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
-            guard request["Authorization"] == secret else { return try connection.respond(404) }
+            guard request["Authorization"] == secret || request.target == "/open" else {
+                return try connection.respond(refusal)
+            }
             guard request.target == "/feed" else { return try connection.respond(body: "\(request.index)") }
             let host = request["Host"] ?? ""
             let items = [1, 2].map { "<item><guid>\($0)</guid><link>http://\(host)/\($0)</link></item>" }
@@ -26,7 +28,9 @@ struct SubscriptionCredentialTests {
         }
     }
 
-    private static func store(_ origin: ScriptedOrigin, _ test: TestSubscriptions) async throws {
+    private static func store(
+        _ origin: ScriptedOrigin, _ test: TestSubscriptions, secret: String = Self.secret
+    ) async throws {
         let credential = OutboxCredential(
             origins: ["http://127.0.0.1:\(origin.port)"], fields: [.init("Authorization", secret)])
         try await test.setCredential("key", credential)
@@ -118,6 +122,32 @@ struct SubscriptionCredentialTests {
         }
         #expect(origin.requests.allSatisfy { $0["Authorization"] == Self.secret })
         #expect(web.origin.requests.allSatisfy { $0["Authorization"] == nil })
+    }
+
+    @Test(
+        "A source or member that answered 401 or 403 does not wait for a day when another secret is stored",
+        arguments: [("feed", 401, false), ("feed", 403, true), ("urls", 403, false), ("urls", 401, true)])
+    func wrongSecret(source: String, status: Int, restarts: Bool) async throws {
+        let origin = try Self.origin(refusal: status)
+        defer { origin.stop() }
+        try await TestSubscriptions.withOne { test in
+            try await Self.store(origin, test, secret: "Bearer wrong")
+            let urls: JSON = ["urls": [.string(origin.url("/open")), .string(origin.url("/1"))]]
+            let list = source == "feed" ? ["feed": .string(origin.url("/feed"))] : urls
+            try await test.put("set", ["source": list, "credential": "key"])
+            let refused = try await test.wait("set") { !$0.isRefreshing && ($0.sourceProblem != nil || $0.held == 1) }
+            #expect(refused.held == (source == "feed" ? 0 : 1))
+            if restarts { try await test.restart() }
+            test.turn(.seconds(60))
+            _ = try await test.report("set")
+            let count = origin.requestCount
+            #expect(count == refused.held + 1)
+            // The clock stands still.
+            try await Self.store(origin, test)
+            let next = try await test.wait("set") { $0.held == 2 && !$0.isRefreshing }
+            #expect(next.sourceProblem == nil && next.missing.isEmpty)
+            #expect(origin.requestCount == count + (source == "feed" ? 3 : 1))
+        }
     }
 
     @Test("A credential that cannot be read is none that is missing: the set waits a minute, and then goes on")

@@ -72,6 +72,82 @@ struct RefreshAccessTests {
         #expect(simulation.switches.count == 1 && Self.urls.allSatisfy { simulation.version($0) == 2 })
     }
 
+    @Test("After a new secret the members that were refused with 403 do not wait for the rest of the day")
+    func forbiddenMembers() {
+        var simulation = RefreshSimulation(
+            Self.urls, RefreshMachine.Rules(name: "news", interval: .fixed(.seconds(3600))))
+        simulation.answers[Self.urls[0]] = .answer(.forbidden(reason: "403"))
+        simulation.answers[Self.urls[1]] = .answer(.refused(reason: "400"))
+        simulation.run(for: .seconds(600))
+        #expect(simulation.problem(Self.urls[0])?.isForbidden == true && simulation.held.count == 38)
+        simulation.forgetRequests()
+        simulation.answers = [:]
+        simulation.run(for: .seconds(600))
+        #expect(simulation.requests.isEmpty)
+        simulation.changeSecret()
+        simulation.run(for: .seconds(10))
+        #expect(simulation.requests.map(\.url) == [Self.urls[0]] && simulation.sourceDates.isEmpty)
+        #expect(simulation.version(Self.urls[0]) == 1 && simulation.problem(Self.urls[0]) == nil)
+        #expect(simulation.problem(Self.urls[1])?.reason == "400")
+    }
+
+    @Test("After a new secret a source that was refused with 401 does not wait for the rest of the day")
+    func forbiddenSource() {
+        var simulation = Self.simulation()
+        let list = simulation.source
+        simulation.source = .failed(reason: "401", pause: .seconds(86_400))
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(120))
+        #expect(simulation.machine.sourceProblem?.reason == "401")
+        simulation.forgetRequests()
+        simulation.source = list
+        simulation.run(for: .seconds(600))
+        #expect(simulation.sourceDates.isEmpty)
+        // Neither a pause of the source's host nor the copies give way.
+        simulation.sourcePauseEnd = simulation.now + .seconds(60)
+        simulation.changeSecret()
+        simulation.run(for: .seconds(59))
+        #expect(simulation.sourceDates.isEmpty)
+        simulation.run(for: .seconds(10))
+        #expect(simulation.sourceDates.count == 1 && simulation.machine.sourceProblem == nil)
+        #expect(simulation.held.count == 40)
+    }
+
+    @Test("A refusal of a request that began with the old secret does not stand, and the next refusal does")
+    func forbiddenMeanwhile() {
+        let url = Self.urls[0]
+        var simulation = RefreshSimulation(
+            [url], RefreshMachine.Rules(name: "news", interval: .fixed(.seconds(3600))))
+        simulation.run(for: .seconds(600))
+        simulation.forgetRequests()
+        simulation.answers[url] = .answer(.forbidden(reason: "403"))
+        simulation.requestTime = .seconds(5)
+        simulation.requestRefresh()
+        simulation.run(for: .seconds(1))
+        #expect(simulation.requests.count == 1)
+        simulation.changeSecret()
+        simulation.run(for: .seconds(60))
+        #expect(simulation.requests.count == 2 && simulation.machine.round == nil)
+        #expect(simulation.version(url) == 1 && simulation.problem(url)?.reason == "403")
+        simulation.run(for: .seconds(70_000))
+        #expect(simulation.requests.count == 2)
+    }
+
+    @Test("A source that refused a request with the old secret is asked once more with the new one")
+    func forbiddenSourceMeanwhile() {
+        let start = Timestamp(seconds: 1_800_000_000)
+        var machine = RefreshMachine(
+            RefreshMachine.Rules(name: "news", interval: .fixed(.seconds(3600))), at: start)
+        let refusal = SourceAnswer.failed(reason: "401", pause: .seconds(86_400))
+        machine.beginSource()
+        _ = machine.handle(.secretChanged, at: start)
+        _ = machine.handle(.sourceAnswered(refusal), at: start)
+        #expect(machine.sourceIsDue(at: start))
+        machine.beginSource()
+        _ = machine.handle(.sourceAnswered(refusal), at: start)
+        #expect(!machine.sourceIsDue(at: start + .seconds(86_399)) && machine.sourceIsDue(at: start + .seconds(86_400)))
+    }
+
     @Test("A requested refresh looks for the secret at once, and a clock that goes back delays no look")
     func looks() {
         let start = Timestamp(seconds: 1_800_000_000)

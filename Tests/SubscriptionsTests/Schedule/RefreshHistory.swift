@@ -41,6 +41,8 @@ final class RefreshHistory {
     var origins: [String: Origin] = [:]
     var versions: [String: Int] = [:]
     var gone: Set<String> = []
+    /// The URLs that the origins refuse to the present secret.
+    var forbidden: Set<String> = []
     var listed: [String]
     var sourceFails = false
     /// The end of a pause that the source's host wants.
@@ -94,6 +96,13 @@ final class RefreshHistory {
     }
 
     func requestRefresh() { perform(machine.handle(.refreshRequested, at: wall)) }
+
+    /// A secret is stored to which the origins refuse no URL.
+    func changeSecret() {
+        forbidden = []
+        perform(machine.handle(.secretChanged, at: wall))
+        save()
+    }
 
     /// Ends the process. The next one begins after some time with the state that was last saved.
     func kill(for time: Duration) {
@@ -177,6 +186,8 @@ final class RefreshHistory {
                 (.seconds(1), .failed(reason: "429", pause: pause))
             } else if gone.contains(url) {
                 (.seconds(1), .gone(reason: "404", forever: false))
+            } else if forbidden.contains(url) {
+                (seconds(0...5), .forbidden(reason: "403"))
             } else if held[key] == version {
                 (seconds(0...3), .confirmed(least: least))
             } else {

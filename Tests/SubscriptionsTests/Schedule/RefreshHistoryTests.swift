@@ -34,7 +34,7 @@ extension RefreshHistory {
 
     private func happen() {
         let host = "h\(Int.random(in: 0..<3, using: &random)).example"
-        switch Int.random(in: 0..<21, using: &random) {
+        switch Int.random(in: 0..<23, using: &random) {
         case 0: origins[host] = Origin(isDown: chance(1, of: 2))
         case 1: origins[host] = Origin(pause: chance(1, of: 2) ? seconds(1...5000) : nil)
         case 2: gone.formSymmetricDifference([pick(listed)])
@@ -54,6 +54,8 @@ extension RefreshHistory {
         case 10: failsToSwitch = chance(1, of: 3)
         case 11: loses = chance(1, of: 3)
         case 12: hasSecret = !chance(1, of: 3)
+        case 13: forbidden.formUnion([pick(listed)])
+        case 14: if chance(1, of: 3) { changeSecret() }
         default: for url in listed where chance(1, of: 3) { versions[url, default: 1] += 1 }
         }
     }
@@ -63,6 +65,7 @@ extension RefreshHistory {
     func settle() {
         (sourceFails, hasRoom, failsToSwitch, loses, gone, hasSecret) = (false, true, false, false, [], true)
         origins = [:]
+        changeSecret()
         let absent = chance(1, of: 2) ? "h0.example" : nil
         if let absent { origins[absent] = chance(1, of: 2) ? Origin(isDown: true) : Origin(pause: .seconds(7200)) }
         for url in listed { versions[url, default: 1] += 1 }

@@ -139,7 +139,7 @@ struct RefreshMachineTests {
         var simulation = RefreshSimulation(Self.urls, Self.rules())
         simulation.answers[Self.urls[0]] = .answer(.gone(reason: "404", forever: false))
         simulation.answers[Self.urls[1]] = .answer(.gone(reason: "410", forever: true))
-        simulation.answers[Self.urls[2]] = .answer(.refused(reason: "403"))
+        simulation.answers[Self.urls[2]] = .answer(.forbidden(reason: "403"))
         simulation.run(for: .seconds(10))
         #expect(simulation.held.count == 2)
         #expect(simulation.machine.missing.map(\.problem?.reason) == ["404", "410", "403"])
@@ -158,7 +158,7 @@ struct RefreshMachineTests {
     func refusal() {
         var simulation = RefreshSimulation(Self.urls, Self.rules())
         simulation.run(for: .seconds(10))
-        simulation.answers[Self.urls[0]] = .answer(.refused(reason: "401"))
+        simulation.answers[Self.urls[0]] = .answer(.forbidden(reason: "401"))
         simulation.run(for: .seconds(7200))
         simulation.forgetRequests()
         simulation.run(for: .seconds(70_000))

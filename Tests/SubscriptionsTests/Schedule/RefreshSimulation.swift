@@ -87,6 +87,9 @@ struct RefreshSimulation {
         running = running.map { ($0.end - time, $0.request) }
     }
 
+    /// Another secret is stored.
+    mutating func changeSecret() { perform(machine.handle(.secretChanged, at: now)) }
+
     mutating func requestRefresh() { perform(machine.handle(.refreshRequested, at: now)) }
 
     private mutating func nextDate() -> Timestamp? {

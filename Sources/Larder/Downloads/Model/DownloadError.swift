@@ -1,4 +1,5 @@
 import DiskCache
+import HTTPCaching
 import HTTPTypes
 import Origin
 import Primitives
@@ -61,10 +62,11 @@ extension DownloadError: CustomStringConvertible {
 
 extension OriginHead {
     /// The seconds in the `Retry-After` of a 429 or 503; 0 for a date in the past. `nil` for another status, and when
-    /// the field is missing or holds neither seconds nor a date (RFC 9110 §10.2.3).
+    /// the field is missing or holds neither seconds nor a date (RFC 9110 §10.2.3). The field may have any number of
+    /// digits; a number above 2^31 counts as 2^31, as in ``DeltaSeconds``.
     func retryAfter(now: Timestamp) -> Int64? {
         guard status == 429 || status == 503, let text = fields[values: .retryAfter].first else { return nil }
-        if let seconds = Int64(digits: text) { return seconds }
+        if let time = DeltaSeconds.parse(text) { return time.milliseconds / 1000 }
         return Timestamp(httpDate: text, now: now).map { max(0, ($0.milliseconds - now.milliseconds + 999) / 1000) }
     }
 }
