@@ -111,7 +111,7 @@ struct RefreshRoomTests {
         #expect(simulation.machine.noRoomSince == nil && Self.urls.allSatisfy { simulation.version($0) == 2 })
     }
 
-    @Test("The attempts of a set without room become fewer, until there is one in 15 minutes", arguments: [true, false])
+    @Test("A set without room is tried less often, down to each 15 minutes", arguments: [true, false])
     func growingPause(isFixed: Bool) {
         let rules = RefreshMachine.Rules(
             name: "news", interval: isFixed ? .fixed(.seconds(10)) : .adaptive(min: .seconds(10), max: .seconds(3600)))
