@@ -16,7 +16,7 @@ extension OutboxService {
             let count = try unended(namespace)
             guard count == 0 || discarding else { return count }
             if cause == .removal || discarding, tools.namespace(namespace) != nil, let store = try storeIfExists() {
-                try mapping { () throws(OutboxError) in try store.noteRemoval(of: namespace, for: cause) }
+                try mapping { () throws(OutboxError) in try store.noteDiscard(of: namespace, for: cause) }
             }
             sealed[namespace, default: 0] += 1
             return count
@@ -28,7 +28,7 @@ extension OutboxService {
             let count = (sealed[namespace] ?? 1) - 1
             sealed[namespace] = count > 0 ? count : nil
             guard count <= 0, case .open(let store, _) = phase else { return }
-            endRemovals(store)
+            endDiscards(store)
         }
     }
 
@@ -59,7 +59,7 @@ extension OutboxService {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return }
             try mapping { () throws(OutboxError) in
-                let cause = try store.removals()[namespace]
+                let cause = try store.notedDiscards()[namespace]
                 let isLost = discarding && tools.namespace(namespace) == nil
                 guard isLost || cause.map({ hasHappened($0, to: namespace) }) == true else { return }
                 try discard(namespace, store)
@@ -81,7 +81,7 @@ extension OutboxService {
         undiscarded.contains(namespace) ? nil : tools.namespace(namespace)
     }
 
-    // MARK: - Removals, on `queue`
+    // MARK: - Discards, on `queue`
 
     private func discard(_ namespace: String, _ store: OutboxStore) throws(OutboxError) {
         try store.discard(namespace: namespace)
@@ -103,14 +103,14 @@ extension OutboxService {
         return tools.version(namespace) == version
     }
 
-    /// Ends the removals that a kill or a failure has interrupted, and notes in `undiscarded` the namespaces that still
+    /// Ends the discards that a kill or a failure has interrupted, and notes in `undiscarded` the namespaces that still
     /// have rows, because the database fails.
-    func endRemovals(_ store: OutboxStore) {
+    func endDiscards(_ store: OutboxStore) {
         do {
-            let removals = try store.removals().filter { sealed[$0.key] == nil }
-            undiscarded = Set(removals.filter { hasHappened($0.value, to: $0.key) }.keys)
-            for namespace in removals.keys where !undiscarded.contains(namespace) {
-                try store.forgetRemoval(of: namespace)
+            let noted = try store.notedDiscards().filter { sealed[$0.key] == nil }
+            undiscarded = Set(noted.filter { hasHappened($0.value, to: $0.key) }.keys)
+            for namespace in noted.keys where !undiscarded.contains(namespace) {
+                try store.forgetDiscard(of: namespace)
             }
             for namespace in undiscarded { try discard(namespace, store) }
         } catch {

@@ -151,7 +151,7 @@ package final class OutboxService: @unchecked Sendable {
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
-            endRemovals(store)
+            endDiscards(store)
             outdateFreshVersions()
             do {
                 try store.prune(now: tools.clock.now())
@@ -182,7 +182,7 @@ package final class OutboxService: @unchecked Sendable {
         let store: OutboxStore
         do {
             store = try OutboxStore(directory: directory, limits: tools.limits, health: health)
-            endRemovals(store)
+            endDiscards(store)
             let pauses = try store.pauses()
             let unended = try store.unended().filter { !undiscarded.contains($0.namespace) }
             phase = .open(store, OriginClient(configuration: tools.origin))

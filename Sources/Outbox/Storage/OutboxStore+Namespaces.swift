@@ -1,11 +1,12 @@
 import GRDB
 
-/// The removal of namespaces. The cache knows the namespaces, and no transaction spans both. So the outbox notes a
-/// removal or a new version before the cache begins it. After a kill the note tells a removed namespace from one that
-/// the cache has lost, which keeps its changes.
+/// The discards of namespaces' changes and credentials. The cache knows the namespaces, and no transaction spans both. So
+/// the outbox notes a discard before the cache begins the removal or the new version. After a kill the note tells a
+/// removed namespace from one that the cache has lost, which keeps its changes. The table of the notes is `removals`,
+/// because it once had only those.
 extension OutboxStore {
     /// Notes that the changes and credentials of a namespace are about to be discarded.
-    package func noteRemoval(of namespace: String, for cause: DiscardCause = .removal) throws(OutboxError) {
+    package func noteDiscard(of namespace: String, for cause: DiscardCause = .removal) throws(OutboxError) {
         let version: String? = if case .newVersion(let version) = cause { version ?? "" } else { nil }
         try write { db in
             try db.execute(sql: "INSERT OR REPLACE INTO removals VALUES (?, ?)", arguments: [namespace, version])
@@ -13,26 +14,26 @@ extension OutboxStore {
     }
 
     /// Takes back the note about a namespace that has not been removed or begun anew.
-    package func forgetRemoval(of namespace: String) throws(OutboxError) {
+    package func forgetDiscard(of namespace: String) throws(OutboxError) {
         try write { db in
             try db.execute(sql: "DELETE FROM removals WHERE namespace = ?", arguments: [namespace])
         }
     }
 
     /// The namespaces with a note.
-    package func removals() throws(OutboxError) -> [String: DiscardCause] {
+    package func notedDiscards() throws(OutboxError) -> [String: DiscardCause] {
         try read { db in
-            var removals: [String: DiscardCause] = [:]
+            var causes: [String: DiscardCause] = [:]
             let rows = try Row.fetchCursor(db, sql: "SELECT namespace, version FROM removals")
             while let row = try rows.next() {
                 let version: String? = row["version"]
-                removals[row["namespace"]] = version.map { .newVersion($0.isEmpty ? nil : $0) } ?? .removal
+                causes[row["namespace"]] = version.map { .newVersion($0.isEmpty ? nil : $0) } ?? .removal
             }
-            return removals
+            return causes
         }
     }
 
-    /// Removes all changes, credentials and pauses of a namespace, with the note of its removal.
+    /// Removes all changes, credentials and pauses of a namespace, with the note of the discard.
     package func discard(namespace: String) throws(OutboxError) {
         try write { db in
             for table in ["changes", "credentials", "pauses", "removals"] {

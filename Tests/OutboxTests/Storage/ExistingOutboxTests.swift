@@ -87,7 +87,7 @@ struct ExistingOutboxTests {
         let pause = HostPause(
             namespace: "notes", origin: "https://o.example", start: start, end: start + .seconds(60))
         #expect(try store.pauses() == [pause])
-        #expect(try store.removals().isEmpty)
+        #expect(try store.notedDiscards().isEmpty)
         store.close()
         let migrated = try Format(path)
         let other = try TemporaryDirectory()
