@@ -7,15 +7,19 @@ extension OutboxService {
     /// ended. If there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end.
     ///
     /// A removal, and a new version with `discarding`, are noted in the database. If the process ends before
-    /// ``discard(_:completion:)``, or if this call fails, the changes and credentials are discarded by the next start,
-    /// by ``maintain()``, or by ``prepare(_:discarding:completion:)``. Until then, none of the changes is sent.
+    /// ``discard(_:completion:)``, or if that call fails, the changes and credentials are discarded by the next start,
+    /// by ``maintain()``, or by the next call about the namespace, which fails as long as they cannot be. Until then,
+    /// none of the changes is sent. While a call with a note is under way, a call with another cause is refused.
     package func seal(
         _ namespace: String, for cause: DiscardCause, discarding: Bool, completion: @escaping Completion<Int>
     ) {
         reply(completion) { [self] () throws(OutboxFailure) in
+            let isNoted = cause == .removal || discarding
+            let store = try storeIfExists()
+            if let store { try settle(namespace, store, for: isNoted ? cause : nil) }
             let count = try unended(namespace)
             guard count == 0 || discarding else { return count }
-            if cause == .removal || discarding, tools.namespace(namespace) != nil, let store = try storeIfExists() {
+            if isNoted, tools.namespace(namespace) != nil, let store {
                 try mapping { () throws(OutboxError) in try store.noteDiscard(of: namespace, for: cause) }
             }
             sealed[namespace, default: 0] += 1
@@ -48,7 +52,12 @@ extension OutboxService {
     package func discard(_ namespace: String, completion: @escaping Completion<Void>) {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return }
-            try mapping { () throws(OutboxError) in try discard(namespace, store) }
+            do throws(OutboxFailure) {
+                try mapping { () throws(OutboxError) in try discard(namespace, store) }
+            } catch {
+                undiscarded.insert(namespace)
+                throw error
+            }
         }
     }
 
@@ -58,12 +67,9 @@ extension OutboxService {
     package func prepare(_ namespace: String, discarding: Bool, completion: @escaping Completion<Void>) {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return }
-            try mapping { () throws(OutboxError) in
-                let cause = try store.notedDiscards()[namespace]
-                let isLost = discarding && tools.namespace(namespace) == nil
-                guard isLost || cause.map({ hasHappened($0, to: namespace) }) == true else { return }
-                try discard(namespace, store)
-            }
+            try settle(namespace, store, for: nil)
+            guard discarding, tools.namespace(namespace) == nil else { return }
+            try mapping { () throws(OutboxError) in try discard(namespace, store) }
         }
     }
 
@@ -96,7 +102,24 @@ extension OutboxService {
         }
     }
 
-    /// Whether a noted removal or new version has happened. If not, the process ended before it, or it failed.
+    /// Ends a discard that an earlier call should have made, or takes back the note of a call that has failed. Thus no
+    /// later note replaces the note of a discard that is due, and no later call causes a discard that it does not want.
+    ///
+    /// - Parameter cause: the cause that the caller will note; `nil`: none. Calls that note the same cause can be under
+    ///   way together.
+    private func settle(_ namespace: String, _ store: OutboxStore, for cause: DiscardCause?) throws(OutboxFailure) {
+        let noted = try mapping { () throws(OutboxError) in try store.notedDiscards()[namespace] }
+        if undiscarded.contains(namespace) || noted.map({ hasHappened($0, to: namespace) }) == true {
+            try mapping { () throws(OutboxError) in try discard(namespace, store) }
+        } else if let noted, sealed[namespace] == nil {
+            try mapping { () throws(OutboxError) in try store.forgetDiscard(of: namespace) }
+        } else if let noted, noted != cause {
+            throw .namespaceChanging(namespace)
+        }
+    }
+
+    /// Whether a noted removal or new version has happened. If not, the process ended before it, it failed, or its call
+    /// is still under way.
     private func hasHappened(_ cause: DiscardCause, to namespace: String) -> Bool {
         guard tools.namespace(namespace) != nil else { return true }
         guard case .newVersion(let version) = cause else { return false }
@@ -108,7 +131,8 @@ extension OutboxService {
     func endDiscards(_ store: OutboxStore) {
         do {
             let noted = try store.notedDiscards().filter { sealed[$0.key] == nil }
-            undiscarded = Set(noted.filter { hasHappened($0.value, to: $0.key) }.keys)
+            // A sealed namespace stays in the set.
+            undiscarded.formUnion(noted.filter { hasHappened($0.value, to: $0.key) }.keys)
             for namespace in noted.keys where !undiscarded.contains(namespace) {
                 try store.forgetDiscard(of: namespace)
             }

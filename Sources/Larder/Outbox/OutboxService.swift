@@ -98,7 +98,8 @@ package final class OutboxService: @unchecked Sendable {
     var freshVersions: Set<FreshVersion> = []
     /// The namespaces that are being removed or begun anew, each with the number of such calls.
     var sealed: [String: Int] = [:]
-    /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails.
+    /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails. A discard
+    /// alone takes a namespace out of the set.
     var undiscarded: Set<String> = []
     /// The decisions that the machine has begun, by the first change of each.
     var deciders: [Change.ID: Decider] = [:]

@@ -1,7 +1,7 @@
 import GRDB
 
-/// The discards of namespaces' changes and credentials. The cache knows the namespaces, and no transaction spans both. So
-/// the outbox notes a discard before the cache begins the removal or the new version. After a kill the note tells a
+/// The discards of namespaces' changes and credentials. The cache knows the namespaces, and no transaction spans both.
+/// So the outbox notes a discard before the cache begins the removal or the new version. After a kill the note tells a
 /// removed namespace from one that the cache has lost, which keeps its changes. The table of the notes is `removals`,
 /// because it once had only those.
 extension OutboxStore {
