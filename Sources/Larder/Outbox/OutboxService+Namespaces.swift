@@ -55,7 +55,7 @@ extension OutboxService {
             do throws(OutboxFailure) {
                 try mapping { () throws(OutboxError) in try discard(namespace, store) }
             } catch {
-                undiscarded.insert(namespace)
+                hold([namespace])
                 throw error
             }
         }
@@ -92,14 +92,23 @@ extension OutboxService {
     private func discard(_ namespace: String, _ store: OutboxStore) throws(OutboxError) {
         try store.discard(namespace: namespace)
         undiscarded.remove(namespace)
-        tools.pending.removeAll(in: namespace)
-        pendingBodies.withLock { $0.removeAll(in: namespace) }
+        hideChanges(of: namespace)
         metrics.removeAll(in: namespace)
         handleDiscard(of: namespace)
         for (flight, transfer) in transfers where transfer.namespace == namespace {
             transfer.transfer.cancel()
             transfers[flight] = nil
         }
+    }
+
+    /// Keeps the changes of namespaces from origins and readers until they are discarded.
+    private func hold(_ namespaces: some Sequence<String>) {
+        for namespace in namespaces where undiscarded.insert(namespace).inserted { hideChanges(of: namespace) }
+    }
+
+    private func hideChanges(of namespace: String) {
+        tools.pending.removeAll(in: namespace)
+        pendingBodies.withLock { $0.removeAll(in: namespace) }
     }
 
     /// Ends a discard that an earlier call should have made, or takes back the note of a call that has failed. Thus no
@@ -132,7 +141,7 @@ extension OutboxService {
         do {
             let noted = try store.notedDiscards().filter { sealed[$0.key] == nil }
             // A sealed namespace stays in the set.
-            undiscarded.formUnion(noted.filter { hasHappened($0.value, to: $0.key) }.keys)
+            hold(noted.filter { hasHappened($0.value, to: $0.key) }.keys)
             for namespace in noted.keys where !undiscarded.contains(namespace) {
                 try store.forgetDiscard(of: namespace)
             }

@@ -1,3 +1,4 @@
+import DiskCache
 import Primitives
 import TestSupport
 import Testing
@@ -94,6 +95,24 @@ struct DueDiscardTests {
             try outbox.allowDiscards()
             outbox.unseal()
             #expect(try await outbox.isEmpty())
+        }
+    }
+
+    @Test(
+        "Readers and subscriptions of a new version see none of the changes and credentials that are to be discarded",
+        arguments: [false, true])
+    func seenInNewVersion(isRestarted: Bool) async throws {
+        try await TestOutbox.withOne { outbox in
+            let (document, _) = try await leaveChange(in: outbox)
+            if isRestarted { outbox.restart() }
+            #expect(try await outbox.pendingBody(of: document) == nil)
+            let key = CacheKey.url(canonical: try CanonicalURL(document.url).string).text
+            #expect(!outbox.service.isPending(key, in: "default"))
+            let found = await withCheckedContinuation { continuation in
+                outbox.service.credential("key", in: "default") { continuation.resume(returning: $0) }
+            }
+            let isMissing = if case .missing = found { true } else { false }
+            #expect(isMissing)
         }
     }
 
