@@ -4,12 +4,14 @@ import Outbox
 extension OutboxService {
     /// Refuses new changes and credentials of a namespace that is about to be removed or begun anew, so that no
     /// accepted change is lost without its author's knowledge. The completion gets the number of changes that have not
-    /// ended. If there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end.
+    /// ended. If there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end. A namespace
+    /// that does not exist is sealed for its creation if it must lose the changes that wait for it, because the cache
+    /// was lost.
     ///
-    /// A removal, and a new version with `discarding`, are noted in the database. If the process ends before
-    /// ``discard(_:completion:)``, or if that call fails, the changes and credentials are discarded by the next start,
-    /// by ``maintain()``, or by the next call about the namespace, which fails as long as they cannot be. Until then,
-    /// none of the changes is sent. While a call with a note is under way, a call with another cause is refused.
+    /// A removal, and a new version or a creation with `discarding`, are noted in the database. If the process ends
+    /// before ``discard(_:completion:)``, or if that call fails, the changes and credentials are discarded by the next
+    /// start, by ``maintain()``, or by the next call about the namespace, which fails as long as they cannot be. Until
+    /// then, none of the changes is sent. While a call with a note is under way, a call with another cause is refused.
     package func seal(
         _ namespace: String, for cause: DiscardCause, discarding: Bool, completion: @escaping Completion<Int>
     ) {
@@ -19,7 +21,9 @@ extension OutboxService {
             if let store { try settle(namespace, store, for: isNoted ? cause : nil) }
             let count = try unended(namespace)
             guard count == 0 || discarding else { return count }
-            if isNoted, tools.namespace(namespace) != nil, let store {
+            // A removal of a missing namespace fails. Another call may have created the namespace, with its changes.
+            let exists = tools.namespace(namespace) != nil
+            if isNoted, exists == (cause != .creation), let store {
                 try mapping { () throws(OutboxError) in try store.noteDiscard(of: namespace, for: cause) }
             }
             sealed[namespace, default: 0] += 1
@@ -62,19 +66,17 @@ extension OutboxService {
     }
 
     /// Makes sure that a namespace does not get the changes and credentials that a removed one with its name, or its
-    /// earlier version, should have lost. Call this before the namespace is created. With `discarding`, a namespace
-    /// that does not exist also loses the changes that wait for it, because the cache was lost.
-    package func prepare(_ namespace: String, discarding: Bool, completion: @escaping Completion<Void>) {
+    /// earlier version, should have lost. Call this before the namespace is created, if
+    /// ``seal(_:for:discarding:completion:)`` is not called.
+    package func prepare(_ namespace: String, completion: @escaping Completion<Void>) {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return }
             try settle(namespace, store, for: nil)
-            guard discarding, tools.namespace(namespace) == nil else { return }
-            try mapping { () throws(OutboxError) in try discard(namespace, store) }
         }
     }
 
     /// Goes on with the changes of a namespace that has been created, which an earlier one with its name may have left
-    /// when the cache was lost.
+    /// when the cache was lost. Call this after the discard, if there is one.
     package func namespaceMade(_ namespace: String) { report(.namespaceFound(namespace)) }
 
     /// Refuses a namespace that does not exist any more, or that is being removed or begun anew.
@@ -127,13 +129,19 @@ extension OutboxService {
         }
     }
 
-    /// Whether a noted removal or new version has happened. If not, the process ended before it, it failed, or its call
-    /// is still under way.
+    /// Whether a noted removal, new version or creation has happened. If not, the process ended before it, it failed,
+    /// or its call is still under way.
     private func hasHappened(_ cause: DiscardCause, to namespace: String) -> Bool {
-        guard tools.namespace(namespace) != nil else { return true }
-        guard case .newVersion(let version) = cause else { return false }
-        return tools.version(namespace) == version
+        let exists = tools.namespace(namespace) != nil
+        return switch cause {
+        case .removal: !exists
+        case .newVersion(let version): !exists || tools.version(namespace) == version
+        // Another call may have created the namespace. After a start, the call that did so is not known.
+        case .creation: exists && isStarting
+        }
     }
+
+    private var isStarting: Bool { if case .closed = phase { true } else { false } }
 
     /// Ends the discards that a kill or a failure has interrupted, and notes in `undiscarded` the namespaces that still
     /// have rows, because the database fails.

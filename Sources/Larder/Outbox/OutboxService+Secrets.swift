@@ -30,8 +30,8 @@ extension OutboxService {
         }
     }
 
-    /// Passes a stored credential to another part of the server, on `queue`. A credential that is to be discarded counts
-    /// as missing.
+    /// Passes a stored credential to another part of the server, on `queue`. A credential that is to be discarded
+    /// counts as missing.
     func credential(
         _ name: String, in namespace: String, then: @escaping @Sendable (CredentialLookup) -> Void
     ) {

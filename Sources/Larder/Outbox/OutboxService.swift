@@ -96,7 +96,7 @@ package final class OutboxService: @unchecked Sendable {
     var transfers: [Flight: Transfer] = [:]
     /// The versions in caches that have failed to make them stale, for ``maintain()``.
     var freshVersions: Set<FreshVersion> = []
-    /// The namespaces that are being removed or begun anew, each with the number of such calls.
+    /// The namespaces that are being removed, begun anew or created, each with the number of such calls.
     var sealed: [String: Int] = [:]
     /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails. A discard
     /// alone takes a namespace out of the set.

@@ -66,18 +66,23 @@ struct NamespaceRoutes: Sendable {
             [namespaces, outbox, subscriptions] discards, end in
             namespaces.put(name, change, by: authority, condition: condition) { result in
                 subscriptions.namespaceChanged()
-                if case .success((_, .made)) = result { outbox.namespaceMade(name) }
-                guard discards, case .success((let namespace, .begunAnew(let entries))) = result else {
+                guard case .success((let namespace, let outcome)) = result else {
                     end()
-                    return call.take(result, Problem.init) { namespace, outcome in
-                        Self.note(outcome, call)
-                        call.respond(.json(namespace.json))
-                    }
+                    return call.take(result, Problem.init) { _ in }
                 }
-                Self.note(.begunAnew(entries: entries), call)
-                outbox.discard(name) { result in
+                Self.note(outcome, call)
+                let finish: @Sendable () -> Void = {
+                    if outcome == .made { outbox.namespaceMade(name) }
                     end()
-                    let words = "the namespace has its new version, but still the changes and credentials of its outbox"
+                }
+                guard discards, outcome.isBeginning else {
+                    finish()
+                    return call.respond(.json(namespace.json))
+                }
+                outbox.discard(name) { result in
+                    finish()
+                    let change = outcome == .made ? "was created" : "has its new version"
+                    let words = "the namespace \(change), but still has old changes and credentials in its outbox"
                     call.take(result, { Problem($0, after: words) }) {
                         call.changed("outbox discarded")
                         call.respond(.json(namespace.json))
@@ -91,9 +96,11 @@ struct NamespaceRoutes: Sendable {
             return try withoutChanges(of: name, for: .newVersion(version), head, call, put)
         }
         let discards = try Self.discardsChanges(head)
-        // An earlier call may have failed after the new version.
+        // The cache may have lost the namespace. A refused call must not discard the changes that wait for it.
+        if held == nil, discards { return try withoutChanges(of: name, for: .creation, head, call, put) }
+        // An earlier call may have failed after the new version or the creation.
         guard held == nil || discards else { return put(false, {}) }
-        outbox.prepare(name, discarding: discards) { result in
+        outbox.prepare(name) { result in
             let words = "the namespace was not changed, because an earlier one has left changes and credentials"
             call.take(result, { Problem($0, after: words) }) { put(false, {}) }
         }
@@ -117,7 +124,7 @@ struct NamespaceRoutes: Sendable {
     ) throws(Problem) {
         let discards = try Self.discardsChanges(head)
         outbox.seal(name, for: cause, discarding: discards) { [outbox] result in
-            call.take(result, Problem.init) { count in
+            call.take(result, { Problem($0, after: "the namespace was not changed") }) { count in
                 guard count == 0 || discards else {
                     return call.respond(
                         Problem(

@@ -8,33 +8,17 @@ import Testing
 
 @Suite("Discards of a namespace's outbox that are due")
 struct DueDiscardTests {
-    /// Leaves a change and a credential of version 1, because the discard of version 2 fails. The origin refuses only
-    /// the first attempt of the change.
+    /// Leaves a change and a credential of version 1, because the discard of version 2 fails.
     ///
     /// - Parameter calls: the number of calls for version 2, of which one has ended.
     private func leaveChange(in outbox: TestOutbox, calls: Int = 1) async throws -> (TestDocument, Change) {
-        let document = try TestDocument(#"{"a":1}"#)
-        document.change { $0.faults = [.answer(429)] }
-        try await outbox.setCredential("key", "Bearer right", for: document)
-        let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
-        try await document.origin.waitForRequests(1)
-        _ = try await outbox.wait(for: .pending, of: change)
+        let (document, change) = try await outbox.addWaitingChange()
         try outbox.refuseDiscards()
         for _ in 0..<calls { try await outbox.seal(for: .newVersion("2")) }
         outbox.names.version.withLock { $0 = "2" }
         await #expect(throws: OutboxFailure.self) { try await outbox.discard() }
         outbox.unseal()
         return (document, change)
-    }
-
-    /// Turns the clock beyond all pauses of the origin.
-    private func expectHeld(_ change: Change, _ document: TestDocument, _ outbox: TestOutbox) async throws {
-        for _ in 0..<3 {
-            outbox.clock.advance(by: .seconds(3600))
-            outbox.service.clockChanged()
-            #expect(try await outbox.find(change.id).state == .pending)
-        }
-        #expect(document.origin.requestCount == 1)
     }
 
     private func expectRefused(_ call: () async throws -> Void) async throws {
@@ -59,7 +43,7 @@ struct DueDiscardTests {
                 // The call fails after the seal.
                 outbox.unseal()
             }
-            try await expectHeld(change, document, outbox)
+            try await outbox.expectHeld(change, document)
             try outbox.allowDiscards()
             #expect(try await outbox.seal(for: cause) == 0)
             outbox.unseal()
@@ -91,7 +75,7 @@ struct DueDiscardTests {
         try await TestOutbox.withOne { outbox in
             let (document, change) = try await leaveChange(in: outbox, calls: 2)
             outbox.service.maintain()
-            try await expectHeld(change, document, outbox)
+            try await outbox.expectHeld(change, document)
             try outbox.allowDiscards()
             outbox.unseal()
             #expect(try await outbox.isEmpty())

@@ -110,12 +110,12 @@ struct OutboxDatabaseTests {
             outbox.unseal()
             outbox.restart()
             await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+                try await result { outbox.service.prepare("default", completion: $0) }
             }
             #expect(outbox.log.lines.elements.contains { $0.contains("earlier version cannot be discarded") })
             #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
             try outbox.allowDiscards()
-            try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+            try await result { outbox.service.prepare("default", completion: $0) }
             outbox.names.set(["default"])
             #expect(try await outbox.isEmpty())
         }
@@ -159,10 +159,10 @@ struct OutboxDatabaseTests {
                 try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             }
             await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
+                try await result { outbox.service.prepare("default", completion: $0) }
             }
             try outbox.allowDiscards()
-            try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
+            try await result { outbox.service.prepare("default", completion: $0) }
             #expect(try await outbox.isEmpty())
             _ = try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             try await poll("the new change to be sent") { document.effects == [#"{"a":3}"#] }
@@ -175,12 +175,14 @@ struct OutboxDatabaseTests {
             let change = try await fill(outbox)
             outbox.names.set([])
             outbox.restart()
-            try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+            try await result { outbox.service.prepare("default", completion: $0) }
             outbox.names.set(["default"])
             #expect(try await outbox.find(change.id).state == .pending)
             outbox.names.set([])
-            try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
+            try await outbox.seal(for: .creation)
             outbox.names.set(["default"])
+            try await outbox.discard()
+            outbox.unseal()
             #expect(try await outbox.isEmpty())
         }
     }

@@ -1,10 +1,32 @@
-import TestSupport
+import Testing
 
 @testable import Larder
 @testable import Outbox
 
 /// The calls of a removal or a new version of the namespace `default`.
 extension TestOutbox {
+    /// Stores a credential and a change of a new document. The origin refuses only the first attempt of the change.
+    func addWaitingChange() async throws -> (TestDocument, Change) {
+        let document = try TestDocument(#"{"a":1}"#)
+        document.change { $0.faults = [.answer(429)] }
+        try await setCredential("key", "Bearer right", for: document)
+        let change = try await put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
+        try await document.origin.waitForRequests(1)
+        return (document, try await wait(for: .pending, of: change))
+    }
+
+    /// Turns the clock beyond all pauses, and expects that the change of ``addWaitingChange()`` is not sent again.
+    func expectHeld(
+        _ change: Change, _ document: TestDocument, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for _ in 0..<3 {
+            clock.advance(by: .seconds(3600))
+            service.clockChanged()
+            #expect(try await find(change.id).state == .pending, sourceLocation: sourceLocation)
+        }
+        #expect(document.origin.requestCount == 1, sourceLocation: sourceLocation)
+    }
+
     /// Returns the number of changes that have not ended.
     @discardableResult
     func seal(for cause: DiscardCause = .removal, discarding: Bool = true) async throws -> Int {

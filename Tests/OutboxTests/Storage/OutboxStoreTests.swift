@@ -355,15 +355,17 @@ struct OutboxStoreTests {
     @Test("A discard is noted until it has happened, or is taken back")
     func notedDiscards() throws {
         var store = try open()
-        for namespace in ["n", "m", "n", "o"] { try store.noteDiscard(of: namespace) }
+        for namespace in ["n", "m", "n", "o", "p"] { try store.noteDiscard(of: namespace) }
         try store.noteDiscard(of: "m", for: .newVersion("2"))
         try store.noteDiscard(of: "o", for: .newVersion(nil))
+        try store.noteDiscard(of: "p", for: .creation)
         store.close()
         store = try open()
-        #expect(try store.notedDiscards() == ["n": .removal, "m": .newVersion("2"), "o": .newVersion(nil)])
+        let notes: [String: DiscardCause] = ["n": .removal, "o": .newVersion(nil), "p": .creation]
+        #expect(try store.notedDiscards() == notes.merging(["m": .newVersion("2")]) { $1 })
         try store.forgetDiscard(of: "m")
-        #expect(try store.notedDiscards() == ["n": .removal, "o": .newVersion(nil)])
-        for namespace in ["n", "o"] { try store.discard(namespace: namespace) }
+        #expect(try store.notedDiscards() == notes)
+        for namespace in ["n", "o", "p"] { try store.discard(namespace: namespace) }
         #expect(try store.notedDiscards().isEmpty)
     }
 
