@@ -2,32 +2,40 @@ import Outbox
 
 /// The calls of the API about namespaces. The completions are as in the other calls.
 extension OutboxService {
+    package struct Seal: Sendable {
+        /// The number of changes that have not ended.
+        package let unended: Int
+        /// Whether the call has discarded changes or credentials that an earlier call should have discarded.
+        package let hasDiscarded: Bool
+    }
+
     /// Refuses new changes and credentials of a namespace that is about to be removed or begun anew, so that no
-    /// accepted change is lost without its author's knowledge. The completion gets the number of changes that have not
-    /// ended. If there are any, only `discarding` seals the namespace. Call ``unseal(_:)`` after the end. A namespace
-    /// that does not exist is sealed for its creation if it must lose the changes that wait for it, because the cache
-    /// was lost.
+    /// accepted change is lost without its author's knowledge. If there are changes that have not ended, only
+    /// `discarding` seals the namespace. Call ``unseal(_:)`` after the end. A namespace that does not exist is sealed
+    /// for its creation if it must lose the changes that wait for it, because the cache was lost.
     ///
     /// A removal, and a new version or a creation with `discarding`, are noted in the database. If the process ends
     /// before ``discard(_:completion:)``, or if that call fails, the changes and credentials are discarded by the next
     /// start, by ``maintain()``, or by the next call about the namespace, which fails as long as they cannot be. Until
     /// then, none of the changes is sent. While a call with a note is under way, a call with another cause is refused.
     package func seal(
-        _ namespace: String, for cause: DiscardCause, discarding: Bool, completion: @escaping Completion<Int>
+        _ namespace: String, for cause: DiscardCause, discarding: Bool, completion: @escaping Completion<Seal>
     ) {
         reply(completion) { [self] () throws(OutboxFailure) in
             let isNoted = cause == .removal || discarding
             let store = try storeIfExists()
-            if let store { try settle(namespace, store, for: isNoted ? cause : nil) }
-            let count = try unended(namespace)
-            guard count == 0 || discarding else { return count }
+            let hasDiscarded = try store.map { store throws(OutboxFailure) in
+                try settle(namespace, store, for: isNoted ? cause : nil)
+            }
+            let seal = Seal(unended: try unended(namespace), hasDiscarded: hasDiscarded ?? false)
+            guard seal.unended == 0 || discarding else { return seal }
             // A removal of a missing namespace fails. Another call may have created the namespace, with its changes.
             let exists = tools.namespace(namespace) != nil
             if isNoted, exists == (cause != .creation), let store {
                 try mapping { () throws(OutboxError) in try store.noteDiscard(of: namespace, for: cause) }
             }
             sealed[namespace, default: 0] += 1
-            return count
+            return seal
         }
     }
 
@@ -52,12 +60,12 @@ extension OutboxService {
     }
 
     /// Removes all changes and credentials of a namespace, sent or not. Breaks off the requests under way, which may
-    /// have had their effects.
-    package func discard(_ namespace: String, completion: @escaping Completion<Void>) {
+    /// have had their effects. The completion gets `false` if there were neither changes nor credentials.
+    package func discard(_ namespace: String, completion: @escaping Completion<Bool>) {
         reply(completion) { [self] () throws(OutboxFailure) in
-            guard let store = try storeIfExists() else { return }
+            guard let store = try storeIfExists() else { return false }
             do throws(OutboxFailure) {
-                try mapping { () throws(OutboxError) in try discard(namespace, store) }
+                return try mapping { () throws(OutboxError) in try discard(namespace, store) }
             } catch {
                 hold([namespace])
                 throw error
@@ -66,12 +74,12 @@ extension OutboxService {
     }
 
     /// Makes sure that a namespace does not get the changes and credentials that a removed one with its name, or its
-    /// earlier version, should have lost. Call this before the namespace is created, if
-    /// ``seal(_:for:discarding:completion:)`` is not called.
-    package func prepare(_ namespace: String, completion: @escaping Completion<Void>) {
+    /// earlier version, should have lost. The completion gets `true` if there were any, which are discarded now. Call
+    /// this before the namespace is created, if ``seal(_:for:discarding:completion:)`` is not called.
+    package func prepare(_ namespace: String, completion: @escaping Completion<Bool>) {
         reply(completion) { [self] () throws(OutboxFailure) in
-            guard let store = try storeIfExists() else { return }
-            try settle(namespace, store, for: nil)
+            guard let store = try storeIfExists() else { return false }
+            return try settle(namespace, store, for: nil)
         }
     }
 
@@ -91,8 +99,9 @@ extension OutboxService {
 
     // MARK: - Discards, on `queue`
 
-    private func discard(_ namespace: String, _ store: OutboxStore) throws(OutboxError) {
-        try store.discard(namespace: namespace)
+    @discardableResult
+    private func discard(_ namespace: String, _ store: OutboxStore) throws(OutboxError) -> Bool {
+        let hasDiscarded = try store.discard(namespace: namespace)
         undiscarded.remove(namespace)
         hideChanges(of: namespace)
         metrics.removeAll(in: namespace)
@@ -101,6 +110,7 @@ extension OutboxService {
             transfer.transfer.cancel()
             transfers[flight] = nil
         }
+        return hasDiscarded
     }
 
     /// Keeps the changes of namespaces from origins and readers until they are discarded.
@@ -115,18 +125,24 @@ extension OutboxService {
 
     /// Ends a discard that an earlier call should have made, or takes back the note of a call that has failed. Thus no
     /// later note replaces the note of a discard that is due, and no later call causes a discard that it does not want.
+    /// Returns whether changes or credentials were discarded.
     ///
     /// - Parameter cause: the cause that the caller will note; `nil`: none. Calls that note the same cause can be under
     ///   way together.
-    private func settle(_ namespace: String, _ store: OutboxStore, for cause: DiscardCause?) throws(OutboxFailure) {
+    private func settle(
+        _ namespace: String, _ store: OutboxStore, for cause: DiscardCause?
+    ) throws(OutboxFailure) -> Bool {
         let noted = try mapping { () throws(OutboxError) in try store.notedDiscards()[namespace] }
         if undiscarded.contains(namespace) || noted.map({ hasHappened($0, to: namespace) }) == true {
-            try mapping { () throws(OutboxError) in try discard(namespace, store) }
-        } else if let noted, sealed[namespace] == nil {
+            return try mapping { () throws(OutboxError) in try discard(namespace, store) }
+        }
+        guard let noted else { return false }
+        if sealed[namespace] == nil {
             try mapping { () throws(OutboxError) in try store.forgetDiscard(of: namespace) }
-        } else if let noted, noted != cause {
+        } else if noted != cause {
             throw .namespaceChanging(namespace)
         }
+        return false
     }
 
     /// Whether a noted removal, new version or creation has happened. If not, the process ended before it, it failed,

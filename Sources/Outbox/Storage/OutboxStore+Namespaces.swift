@@ -38,12 +38,17 @@ extension OutboxStore {
         return .newVersion(version.isEmpty ? nil : version)
     }
 
-    /// Removes all changes, credentials and pauses of a namespace, with the note of the discard.
-    package func discard(namespace: String) throws(OutboxError) {
+    /// Removes all changes, credentials and pauses of a namespace, with the note of the discard. Returns whether there
+    /// were changes or credentials.
+    @discardableResult
+    package func discard(namespace: String) throws(OutboxError) -> Bool {
         try write { db in
+            var hasDiscarded = false
             for table in ["changes", "credentials", "pauses", "removals"] {
                 try db.execute(sql: "DELETE FROM \(table) WHERE namespace = ?", arguments: [namespace])
+                if table == "changes" || table == "credentials", db.changesCount > 0 { hasDiscarded = true }
             }
+            return hasDiscarded
         }
     }
 }

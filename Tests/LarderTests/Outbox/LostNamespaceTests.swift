@@ -6,10 +6,6 @@ import Testing
 
 @Suite("The outbox of a namespace that was lost with the cache")
 struct LostNamespaceTests {
-    private func prepare(_ outbox: TestOutbox) async throws {
-        try await result { outbox.service.prepare("default", completion: $0) }
-    }
-
     @Test("A refused creation, or a kill before the creation, discards no change; a kill after the creation all")
     func refusedCreation() async throws {
         try await TestOutbox.withOne { outbox in
@@ -22,7 +18,7 @@ struct LostNamespaceTests {
                 #expect(try await outbox.credentialCount() == 1)
             }
             // A later creation finds no note.
-            try await prepare(outbox)
+            try await outbox.prepare()
             outbox.names.set(["default"])
             outbox.restart()
             #expect(try await outbox.credentialCount() == 1)
@@ -39,9 +35,9 @@ struct LostNamespaceTests {
         try await TestOutbox.withOne { outbox in
             let (_, change) = try await outbox.addWaitingChange()
             outbox.names.set([])
-            try await prepare(outbox)
+            try await outbox.prepare()
             try await outbox.seal(for: .creation)
-            await #expect(throws: OutboxFailure.self) { try await prepare(outbox) }
+            await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
             outbox.names.set(["default"])
             outbox.unseal()
             #expect(try await outbox.find(change.id).draft == change.draft)
@@ -65,11 +61,12 @@ struct LostNamespaceTests {
             for isRestarted in [false, true] {
                 if isRestarted { outbox.restart() }
                 try await outbox.expectHeld(change, document)
-                await #expect(throws: OutboxFailure.self) { try await prepare(outbox) }
+                await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
             }
             try outbox.allowDiscards()
-            try await prepare(outbox)
+            #expect(try await outbox.prepare())
             #expect(try await outbox.isEmpty())
+            #expect(try await !outbox.prepare())
         }
     }
 }

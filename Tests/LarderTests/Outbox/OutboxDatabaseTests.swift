@@ -109,13 +109,11 @@ struct OutboxDatabaseTests {
             await #expect(throws: OutboxFailure.self) { try await outbox.discard() }
             outbox.unseal()
             outbox.restart()
-            await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", completion: $0) }
-            }
+            await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
             #expect(outbox.log.lines.elements.contains { $0.contains("earlier version cannot be discarded") })
             #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
             try outbox.allowDiscards()
-            try await result { outbox.service.prepare("default", completion: $0) }
+            try await outbox.prepare()
             outbox.names.set(["default"])
             #expect(try await outbox.isEmpty())
         }
@@ -158,11 +156,9 @@ struct OutboxDatabaseTests {
             await #expect(throws: OutboxFailure.self) {
                 try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             }
-            await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", completion: $0) }
-            }
+            await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
             try outbox.allowDiscards()
-            try await result { outbox.service.prepare("default", completion: $0) }
+            try await outbox.prepare()
             #expect(try await outbox.isEmpty())
             _ = try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             try await poll("the new change to be sent") { document.effects == [#"{"a":3}"#] }
@@ -175,7 +171,7 @@ struct OutboxDatabaseTests {
             let change = try await fill(outbox)
             outbox.names.set([])
             outbox.restart()
-            try await result { outbox.service.prepare("default", completion: $0) }
+            try await outbox.prepare()
             outbox.names.set(["default"])
             #expect(try await outbox.find(change.id).state == .pending)
             outbox.names.set([])

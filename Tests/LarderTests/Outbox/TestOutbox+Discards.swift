@@ -27,21 +27,29 @@ extension TestOutbox {
         #expect(document.origin.requestCount == 1, sourceLocation: sourceLocation)
     }
 
-    /// Returns the number of changes that have not ended.
     @discardableResult
-    func seal(for cause: DiscardCause = .removal, discarding: Bool = true) async throws -> Int {
+    func seal(
+        for cause: DiscardCause = .removal, discarding: Bool = true
+    ) async throws -> OutboxService.Seal {
         try await result { self.service.seal("default", for: cause, discarding: discarding, completion: $0) }
     }
 
     func unseal() { service.unseal("default") }
 
-    func discard() async throws {
+    @discardableResult
+    func discard() async throws -> Bool {
         try await result { self.service.discard("default", completion: $0) }
     }
 
     /// Lets the database refuse discards of a namespace with a credential.
     func refuseDiscards() throws {
         try execute("CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
+    }
+
+    /// Returns whether changes or credentials were discarded.
+    @discardableResult
+    func prepare() async throws -> Bool {
+        try await result { self.service.prepare("default", completion: $0) }
     }
 
     func allowDiscards() throws { try execute("DROP TRIGGER refuse") }
