@@ -31,6 +31,14 @@ package final class NamespaceTable: Sendable {
         case unchanged
         /// The namespace is empty now; it had `entries` entries.
         case begunAnew(entries: Int64)
+
+        /// Whether the namespace now begins, without entries of an earlier one or an earlier version.
+        package var isBeginning: Bool {
+            switch self {
+            case .made, .begunAnew: true
+            case .changed, .unchanged: false
+            }
+        }
     }
 
     let tools: Namespace.Tools

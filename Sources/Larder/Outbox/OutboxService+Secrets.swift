@@ -30,13 +30,16 @@ extension OutboxService {
         }
     }
 
-    /// Passes a stored credential to another part of the server, on `queue`.
+    /// Passes a stored credential to another part of the server, on `queue`. A credential that is to be discarded
+    /// counts as missing.
     func credential(
         _ name: String, in namespace: String, then: @escaping @Sendable (CredentialLookup) -> Void
     ) {
         queue.async { [self] in
             do {
-                let credential = try storeIfExists()?.credential(namespace: namespace, name: name)
+                let store = try storeIfExists()
+                let isDiscarded = undiscarded.contains(namespace)
+                let credential = isDiscarded ? nil : try store?.credential(namespace: namespace, name: name)
                 then(credential.map(CredentialLookup.found) ?? .missing)
             } catch {
                 then(.unreadable(reason: "\(error)"))

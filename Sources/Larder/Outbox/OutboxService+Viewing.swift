@@ -25,7 +25,7 @@ extension OutboxService {
         // The queue has read the changes of an earlier process before it comes to this call.
         queue.async { [self] in
             do throws(OutboxFailure) {
-                guard let space = tools.namespace(namespace), let store = try storeIfExists() else {
+                guard let store = try storeIfExists(), let space = openNamespace(namespace) else {
                     return completion(.success(nil))
                 }
                 let place = PendingBodies.Place(

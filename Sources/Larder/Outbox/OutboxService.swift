@@ -96,9 +96,10 @@ package final class OutboxService: @unchecked Sendable {
     var transfers: [Flight: Transfer] = [:]
     /// The versions in caches that have failed to make them stale, for ``maintain()``.
     var freshVersions: Set<FreshVersion> = []
-    /// The namespaces that are being removed or begun anew, each with the number of such calls.
+    /// The namespaces that are being removed, begun anew or created, each with the number of such calls.
     var sealed: [String: Int] = [:]
-    /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails.
+    /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails. A discard
+    /// alone takes a namespace out of the set.
     var undiscarded: Set<String> = []
     /// The decisions that the machine has begun, by the first change of each.
     var deciders: [Change.ID: Decider] = [:]
@@ -151,7 +152,7 @@ package final class OutboxService: @unchecked Sendable {
     package func maintain() {
         queue.async { [self] in
             guard case .open(let store, _) = phase else { return }
-            endRemovals(store)
+            endDiscards(store)
             outdateFreshVersions()
             do {
                 try store.prune(now: tools.clock.now())
@@ -182,7 +183,7 @@ package final class OutboxService: @unchecked Sendable {
         let store: OutboxStore
         do {
             store = try OutboxStore(directory: directory, limits: tools.limits, health: health)
-            endRemovals(store)
+            endDiscards(store)
             let pauses = try store.pauses()
             let unended = try store.unended().filter { !undiscarded.contains($0.namespace) }
             phase = .open(store, OriginClient(configuration: tools.origin))

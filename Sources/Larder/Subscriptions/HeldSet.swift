@@ -219,11 +219,6 @@ final class HeldSet: @unchecked Sendable {
     }
 }
 
-extension SubscriptionSource {
-    /// The origins of the URLs in the definition.
-    var origins: Set<String> { Set(urls.compactMap { (try? CanonicalURL($0))?.origin }) }
-}
-
 extension HTTPFields {
     fileprivate mutating func append(_ name: String, _ value: String) {
         guard let name = HTTPField.Name(name) else { return }

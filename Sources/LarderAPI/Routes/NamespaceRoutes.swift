@@ -66,20 +66,25 @@ struct NamespaceRoutes: Sendable {
             [namespaces, outbox, subscriptions] discards, end in
             namespaces.put(name, change, by: authority, condition: condition) { result in
                 subscriptions.namespaceChanged()
-                if case .success((_, .made)) = result { outbox.namespaceMade(name) }
-                guard discards, case .success((let namespace, .begunAnew(let entries))) = result else {
+                guard case .success((let namespace, let outcome)) = result else {
                     end()
-                    return call.take(result, Problem.init) { namespace, outcome in
-                        Self.note(outcome, call)
-                        call.respond(.json(namespace.json))
-                    }
+                    return call.take(result, Problem.init) { _ in }
                 }
-                Self.note(.begunAnew(entries: entries), call)
-                outbox.discard(name) { result in
+                Self.note(outcome, call)
+                let finish: @Sendable () -> Void = {
+                    if outcome == .made { outbox.namespaceMade(name) }
                     end()
-                    let words = "the namespace has its new version, but still the changes and credentials of its outbox"
-                    call.take(result, { Problem($0, after: words) }) {
-                        call.changed("outbox discarded")
+                }
+                guard discards, outcome.isBeginning else {
+                    finish()
+                    return call.respond(.json(namespace.json))
+                }
+                outbox.discard(name) { result in
+                    finish()
+                    let change = outcome == .made ? "was created" : "has its new version"
+                    let words = "the namespace \(change), but still has old changes and credentials in its outbox"
+                    call.take(result, { Problem($0, after: words) }) { hasDiscarded in
+                        Self.note(hasDiscarded, call)
                         call.respond(.json(namespace.json))
                     }
                 }
@@ -91,12 +96,21 @@ struct NamespaceRoutes: Sendable {
             return try withoutChanges(of: name, for: .newVersion(version), head, call, put)
         }
         let discards = try Self.discardsChanges(head)
-        // An earlier call may have failed after the new version.
+        // The cache may have lost the namespace. A refused call must not discard the changes that wait for it.
+        if held == nil, discards { return try withoutChanges(of: name, for: .creation, head, call, put) }
+        // An earlier call may have failed after the new version or the creation.
         guard held == nil || discards else { return put(false, {}) }
-        outbox.prepare(name, discarding: discards) { result in
+        outbox.prepare(name) { result in
             let words = "the namespace was not changed, because an earlier one has left changes and credentials"
-            call.take(result, { Problem($0, after: words) }) { put(false, {}) }
+            call.take(result, { Problem($0, after: words) }) { hasDiscarded in
+                Self.note(hasDiscarded, call)
+                put(false, {})
+            }
         }
+    }
+
+    private static func note(_ hasDiscarded: Bool, _ call: Call) {
+        if hasDiscarded { call.changed("outbox discarded") }
     }
 
     private static func note(_ outcome: NamespaceTable.Outcome, _ call: Call) {
@@ -117,13 +131,14 @@ struct NamespaceRoutes: Sendable {
     ) throws(Problem) {
         let discards = try Self.discardsChanges(head)
         outbox.seal(name, for: cause, discarding: discards) { [outbox] result in
-            call.take(result, Problem.init) { count in
-                guard count == 0 || discards else {
+            call.take(result, { Problem($0, after: "the namespace was not changed") }) { seal in
+                Self.note(seal.hasDiscarded, call)
+                guard seal.unended == 0 || discards else {
                     return call.respond(
                         Problem(
                             409,
-                            "the namespace has changes that have not been sent (\(count)); wait for them, or discard them "
-                                + "with outbox=discard", pointer: "/outbox"))
+                            "the namespace has changes that have not been sent (\(seal.unended)); wait for them, or "
+                                + "discard them with outbox=discard", pointer: "/outbox"))
                 }
                 then(discards) { outbox.unseal(name) }
             }
@@ -141,7 +156,7 @@ struct NamespaceRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let name = try Self.name(head)
         let (authority, condition) = (head.visitor.authority, condition(head))
-        try withoutChanges(of: name, for: .removal, head, call) { [namespaces, subscriptions] discards, end in
+        try withoutChanges(of: name, for: .removal, head, call) { [namespaces, subscriptions] _, end in
             subscriptions.seal(name) { sealed in
                 let space: Int?
                 switch sealed {
@@ -157,7 +172,7 @@ struct NamespaceRoutes: Sendable {
                         return call.take(result, Problem.init) { _ in }
                     }
                     call.changed("namespace removed", count: Int(entries))
-                    discardRest(of: name, space, discardsChanges: discards, call, end)
+                    discardRest(of: name, space, call, end)
                 }
             }
         }
@@ -166,16 +181,16 @@ struct NamespaceRoutes: Sendable {
     /// Removes the changes, credentials and subscriptions of a removed namespace, because a later namespace with the
     /// name must not get them, and answers.
     private func discardRest(
-        of name: String, _ space: Int?, discardsChanges: Bool, _ call: Call, _ end: @escaping @Sendable () -> Void
+        of name: String, _ space: Int?, _ call: Call, _ end: @escaping @Sendable () -> Void
     ) {
         outbox.discard(name) { [subscriptions] result in
             end()
-            if discardsChanges, case .success = result { call.changed("outbox discarded") }
+            if case .success(let hasDiscarded) = result { Self.note(hasDiscarded, call) }
             let answer: @Sendable () -> Void = {
                 let words =
                     "the namespace was removed, but not yet the changes and credentials of its outbox, which Larder "
                     + "removes before the name is used again"
-                call.take(result, { Problem($0, after: words) }) { call.respond(.removed(1)) }
+                call.take(result, { Problem($0, after: words) }) { _ in call.respond(.removed(1)) }
             }
             guard let space else { return answer() }
             subscriptions.discard(name, space, completion: answer)

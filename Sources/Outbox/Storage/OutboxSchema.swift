@@ -8,7 +8,7 @@ import StateDatabase
 /// | `bodies` | a body of a change: `base`, `ours`, `patch` or `theirs` |
 /// | `credentials` | a named set of secret fields |
 /// | `pauses` | the time in which an origin wants no requests of a namespace |
-/// | `removals` | a namespace that is being removed or begun anew, or that was so without its changes and credentials |
+/// | `removals` | a namespace that loses its changes and credentials, as it is being removed, begun anew or created |
 ///
 /// Bodies have a table of their own, because SQLite writes a whole row when a column changes, and a change takes about
 /// four states. States and policies are words, so that a person can read the file with any SQLite tool. Rows reference
@@ -21,7 +21,7 @@ enum OutboxSchema {
         file: "outbox.sqlite",
         // "LdOx".
         application: 0x4C64_4F78,
-        migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth])
+        migrations: [first, second, third, fourth, fifth, sixth, seventh, eighth, ninth])
 
     private static let first = """
         CREATE TABLE changes (
@@ -116,5 +116,10 @@ enum OutboxSchema {
     /// The new version of a namespace that is begun anew, empty for none; NULL: the namespace is removed.
     private static let eighth = """
         ALTER TABLE removals ADD COLUMN version TEXT;
+        """
+
+    /// 1: a namespace that was lost with the cache is created again.
+    private static let ninth = """
+        ALTER TABLE removals ADD COLUMN isCreation INTEGER NOT NULL DEFAULT 0;
         """
 }

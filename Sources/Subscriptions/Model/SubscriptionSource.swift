@@ -38,6 +38,9 @@ package enum SubscriptionSource: Hashable, Sendable {
         }
     }
 
+    /// The origins of the URLs in the definition.
+    package var origins: Set<String> { Set(urls.compactMap { (try? CanonicalURL($0))?.origin }) }
+
     package var json: JSON {
         switch self {
         case .urls(let urls): ["urls": .array(urls.map(JSON.string))]

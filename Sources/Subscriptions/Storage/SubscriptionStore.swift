@@ -141,10 +141,7 @@ package final class SubscriptionStore: Sendable {
     ) throws(StateError) -> Int64 {
         try write { db in
             if isNew {
-                let old = "FROM subscriptions WHERE namespace = ? AND name = ?"
-                let name: StatementArguments = [namespace, definition.name]
-                try db.execute(sql: "DELETE FROM members WHERE subscription IN (SELECT id \(old))", arguments: name)
-                try db.execute(sql: "DELETE \(old)", arguments: name)
+                try Self.remove(db, where: "namespace = ? AND name = ?", [namespace, definition.name])
             }
             try db.execute(
                 sql: """
@@ -189,10 +186,13 @@ package final class SubscriptionStore: Sendable {
 
     /// Removes a subscription with its members. An unknown id has no effect.
     package func remove(_ id: Int64) throws(StateError) {
-        try write { db in
-            try db.execute(sql: "DELETE FROM members WHERE subscription = ?", arguments: [id])
-            try db.execute(sql: "DELETE FROM subscriptions WHERE id = ?", arguments: [id])
-        }
+        try write { try Self.remove($0, where: "id = ?", [id]) }
+    }
+
+    private static func remove(_ db: Database, where condition: String, _ arguments: StatementArguments) throws {
+        let ids = "SELECT id FROM subscriptions WHERE \(condition)"
+        try db.execute(sql: "DELETE FROM members WHERE subscription IN (\(ids))", arguments: arguments)
+        try db.execute(sql: "DELETE FROM subscriptions WHERE \(condition)", arguments: arguments)
     }
 
     // MARK: - Refreshes

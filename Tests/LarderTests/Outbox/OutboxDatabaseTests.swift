@@ -46,29 +46,17 @@ struct OutboxDatabaseTests {
         return try await outbox.wait(for: .pending, of: change)
     }
 
-    private func isEmpty(_ outbox: TestOutbox) async throws -> Bool {
-        let credentials = try await result { outbox.service.credentials(in: "default", completion: $0) }
-        let totals = try await result { outbox.service.totals(of: "default", completion: $0) }
-        return credentials.isEmpty && totals.counts.isEmpty
-    }
-
-    private func seal(_ outbox: TestOutbox, for cause: DiscardCause = .removal) async throws {
-        _ = try await result {
-            outbox.service.seal("default", for: cause, discarding: true, completion: $0)
-        }
-    }
-
     @Test("A kill between the removal of a namespace and its discarding leaves no change to a later one with the name")
     func killDuringRemoval() async throws {
         try await TestOutbox.withOne { outbox in
             _ = try await fill(outbox)
-            try await seal(outbox)
+            try await outbox.seal()
             outbox.names.set([])
             outbox.restart()
             // The start has read the database before the namespace is made again.
             _ = try await result { outbox.service.totals(of: "other", completion: $0) }
             outbox.names.set(["default"])
-            #expect(try await isEmpty(outbox))
+            #expect(try await outbox.isEmpty())
             #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
         }
     }
@@ -77,7 +65,7 @@ struct OutboxDatabaseTests {
     func killBeforeRemoval() async throws {
         try await TestOutbox.withOne { outbox in
             let change = try await fill(outbox)
-            try await seal(outbox)
+            try await outbox.seal()
             outbox.restart()
             #expect(try await outbox.find(change.id).state == .pending)
             // A later loss of the cache is no removal.
@@ -137,24 +125,19 @@ struct OutboxDatabaseTests {
     func failedDiscard() async throws {
         try await TestOutbox.withOne { outbox in
             _ = try await fill(outbox)
-            try outbox.execute(
-                "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
-            try await seal(outbox)
+            try outbox.refuseDiscards()
+            try await outbox.seal()
             outbox.names.set([])
-            await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.discard("default", completion: $0) }
-            }
-            outbox.service.unseal("default")
+            await #expect(throws: OutboxFailure.self) { try await outbox.discard() }
+            outbox.unseal()
             outbox.restart()
-            await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
-            }
+            await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
             #expect(outbox.log.lines.elements.contains { $0.contains("earlier version cannot be discarded") })
             #expect(outbox.service.metrics.changes.allSatisfy { $0.count == 0 })
-            try outbox.execute("DROP TRIGGER refuse")
-            try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+            try outbox.allowDiscards()
+            try await outbox.prepare()
             outbox.names.set(["default"])
-            #expect(try await isEmpty(outbox))
+            #expect(try await outbox.isEmpty())
         }
     }
 
@@ -162,13 +145,13 @@ struct OutboxDatabaseTests {
     func killDuringNewVersion() async throws {
         try await TestOutbox.withOne { outbox in
             let change = try await fill(outbox)
-            try await seal(outbox, for: .newVersion("2"))
+            try await outbox.seal(for: .newVersion("2"))
             outbox.restart()
             #expect(try await outbox.find(change.id).state == .pending)
-            try await seal(outbox, for: .newVersion("2"))
+            try await outbox.seal(for: .newVersion("2"))
             outbox.names.version.withLock { $0 = "2" }
             outbox.restart()
-            #expect(try await isEmpty(outbox))
+            #expect(try await outbox.isEmpty())
         }
     }
 
@@ -181,14 +164,11 @@ struct OutboxDatabaseTests {
             let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
             try await document.origin.waitForRequests(1)
             _ = try await outbox.wait(for: .pending, of: change)
-            try outbox.execute(
-                "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
-            try await seal(outbox, for: .newVersion("2"))
+            try outbox.refuseDiscards()
+            try await outbox.seal(for: .newVersion("2"))
             outbox.names.version.withLock { $0 = "2" }
-            await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.discard("default", completion: $0) }
-            }
-            outbox.service.unseal("default")
+            await #expect(throws: OutboxFailure.self) { try await outbox.discard() }
+            outbox.unseal()
             for _ in 0..<3 {
                 outbox.clock.advance(by: .seconds(3600))
                 outbox.service.clockChanged()
@@ -198,12 +178,10 @@ struct OutboxDatabaseTests {
             await #expect(throws: OutboxFailure.self) {
                 try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             }
-            await #expect(throws: OutboxFailure.self) {
-                try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
-            }
-            try outbox.execute("DROP TRIGGER refuse")
-            try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
-            #expect(try await isEmpty(outbox))
+            await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
+            try outbox.allowDiscards()
+            try await outbox.prepare()
+            #expect(try await outbox.isEmpty())
             _ = try await outbox.put(#"{"a":3}"#, to: document, seen: #"{"a":1}"#)
             try await poll("the new change to be sent") { document.effects == [#"{"a":3}"#] }
         }
@@ -215,13 +193,15 @@ struct OutboxDatabaseTests {
             let change = try await fill(outbox)
             outbox.names.set([])
             outbox.restart()
-            try await result { outbox.service.prepare("default", discarding: false, completion: $0) }
+            try await outbox.prepare()
             outbox.names.set(["default"])
             #expect(try await outbox.find(change.id).state == .pending)
             outbox.names.set([])
-            try await result { outbox.service.prepare("default", discarding: true, completion: $0) }
+            try await outbox.seal(for: .creation)
             outbox.names.set(["default"])
-            #expect(try await isEmpty(outbox))
+            try await outbox.discard()
+            outbox.unseal()
+            #expect(try await outbox.isEmpty())
         }
     }
 
@@ -229,8 +209,8 @@ struct OutboxDatabaseTests {
     func failedRemoval() async throws {
         try await TestOutbox.withOne { outbox in
             let change = try await fill(outbox)
-            try await seal(outbox)
-            outbox.service.unseal("default")
+            try await outbox.seal()
+            outbox.unseal()
             // The unsealing has ended.
             _ = try await result { outbox.service.totals(of: "other", completion: $0) }
             outbox.names.set([])
@@ -254,9 +234,9 @@ struct OutboxDatabaseTests {
                     return true
                 }
             }
-            try await seal(outbox)
+            try await outbox.seal()
             #expect(try await isRefused())
-            outbox.service.unseal("default")
+            outbox.unseal()
             #expect(try await !isRefused())
             outbox.names.set([])
             #expect(try await isRefused())

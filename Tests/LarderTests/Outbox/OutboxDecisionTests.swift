@@ -84,7 +84,7 @@ struct OutboxDecisionTests {
         try await TestOutbox.withOne { outbox in
             let held = try await conflict(outbox, ours: #"{"a":2}"#, theirs: #"{"a":3}"#)
             let decision = try await beginDecision(held, outbox)
-            try await result { outbox.service.discard("default", completion: $0) }
+            try await outbox.discard()
             #expect(try await refusal { try await decision.value } == .ended)
             outbox.service.merges.resume()
         }

@@ -69,9 +69,7 @@ struct OutboxRaceTests {
             let document = try TestDocument(#"{"a":1}"#)
             let service = outbox.service
             func seal(discarding: Bool) async throws -> Int {
-                try await result {
-                    service.seal("default", for: .newVersion("2"), discarding: discarding, completion: $0)
-                }
+                try await outbox.seal(for: .newVersion("2"), discarding: discarding).unended
             }
             #expect(try await seal(discarding: false) == 0)
             do {
@@ -103,7 +101,7 @@ struct OutboxRaceTests {
             try await document.origin.waitForRequests(1)
             let service = outbox.service
             #expect(service.queue.sync { service.transfers.count } == 1)
-            try await result { service.discard("default", completion: $0) }
+            try await outbox.discard()
             #expect(service.queue.sync { service.transfers.isEmpty })
             gate.open()
             // A later change of the same origin is sent, so the place of the request is free again.

@@ -213,7 +213,7 @@ struct OutboxServiceTests {
             let change = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
             try await document.origin.waitForRequests(1)
             #expect(try await result { outbox.service.countUnended(in: "default", completion: $0) } == 1)
-            try await result { outbox.service.discard("default", completion: $0) }
+            try await outbox.discard()
             #expect(try await result { outbox.service.countUnended(in: "default", completion: $0) } == 0)
             #expect(try await result { outbox.service.credentials(in: "default", completion: $0) } == [])
             await #expect(throws: OutboxFailure.self) { _ = try await outbox.find(change.id) }

@@ -100,7 +100,7 @@ struct PendingViewTests {
             document.change { $0.faults = Array(repeating: .answer(503), count: 1000) }
             _ = try await outbox.put(#"{"a":2}"#, to: document, seen: #"{"a":1}"#)
             #expect(outbox.service.isPending(try key(document), in: "default"))
-            try await result { outbox.service.discard("default", completion: $0) }
+            try await outbox.discard()
             #expect(!outbox.service.isPending(try key(document), in: "default"))
         }
     }

@@ -77,10 +77,10 @@ struct DamagedOutboxTests {
         try fill()
         try OutboxStore(directory: folder.path).close()
         let queue = try DatabaseQueue(path: path)
-        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 9") }
+        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 10") }
         try queue.close()
         let error = try #require(throws: OutboxError.self) { try OutboxStore(directory: folder.path) }
-        #expect(error == .state(.newerFormat(path: path, found: 9, supported: 8)))
+        #expect(error == .state(.newerFormat(path: path, found: 10, supported: 9)))
     }
 
     @Test("A second store for the same file is refused while the first is open")

@@ -87,7 +87,7 @@ struct ExistingOutboxTests {
         let pause = HostPause(
             namespace: "notes", origin: "https://o.example", start: start, end: start + .seconds(60))
         #expect(try store.pauses() == [pause])
-        #expect(try store.removals().isEmpty)
+        #expect(try store.notedDiscards().isEmpty)
         store.close()
         let migrated = try Format(path)
         let other = try TemporaryDirectory()
@@ -107,7 +107,7 @@ struct ExistingOutboxTests {
         #expect(try Format(path) == new)
     }
 
-    /// Format 8 after format 3.
+    /// Format 9 after format 3.
     private static let laterTables = """
 
         ALTER TABLE changes ADD COLUMN baseType TEXT;
@@ -120,7 +120,8 @@ struct ExistingOutboxTests {
           PRIMARY KEY (namespace, origin)
         );
         ALTER TABLE removals ADD COLUMN version TEXT;
-        PRAGMA user_version = 8;
+        ALTER TABLE removals ADD COLUMN isCreation INTEGER NOT NULL DEFAULT 0;
+        PRAGMA user_version = 9;
         """
 
     private static let tables = """

@@ -85,18 +85,20 @@ struct OutboxStoreNamespaceTests {
         #expect(try store.unended().map(\.namespace) == ["m"] && store.credentials(namespace: "n").isEmpty)
     }
 
-    @Test("A removal is noted until the namespace is discarded, or the removal does not happen")
-    func removals() throws {
+    @Test("A discard is noted until it has happened, or is taken back")
+    func notedDiscards() throws {
         var store = try open()
-        for namespace in ["n", "m", "n", "o"] { try store.noteRemoval(of: namespace) }
-        try store.noteRemoval(of: "m", for: .newVersion("2"))
-        try store.noteRemoval(of: "o", for: .newVersion(nil))
+        for namespace in ["n", "m", "n", "o", "p"] { try store.noteDiscard(of: namespace) }
+        try store.noteDiscard(of: "m", for: .newVersion("2"))
+        try store.noteDiscard(of: "o", for: .newVersion(nil))
+        try store.noteDiscard(of: "p", for: .creation)
         store.close()
         store = try open()
-        #expect(try store.removals() == ["n": .removal, "m": .newVersion("2"), "o": .newVersion(nil)])
-        try store.forgetRemoval(of: "m")
-        #expect(try store.removals() == ["n": .removal, "o": .newVersion(nil)])
-        for namespace in ["n", "o"] { try store.discard(namespace: namespace) }
-        #expect(try store.removals().isEmpty)
+        let notes: [String: DiscardCause] = ["n": .removal, "o": .newVersion(nil), "p": .creation]
+        #expect(try store.notedDiscards() == notes.merging(["m": .newVersion("2")]) { $1 })
+        try store.forgetDiscard(of: "m")
+        #expect(try store.notedDiscards() == notes)
+        for namespace in ["n", "o", "p"] { try store.discard(namespace: namespace) }
+        #expect(try store.notedDiscards().isEmpty)
     }
 }

@@ -18,7 +18,7 @@ package enum OutboxFailure: Error, Sendable {
     case patch(String, pointer: String)
     /// The namespace of the change has been removed in the meantime.
     case noNamespace
-    /// The namespace is being removed or begun anew.
+    /// The namespace is being removed, begun anew or created.
     case namespaceChanging(String)
     case refused(Refusal)
     /// The condition of the request does not hold.
@@ -59,7 +59,7 @@ extension OutboxFailure: CustomStringConvertible {
         case .patch(let reason, _): reason
         case .noNamespace: "the namespace of the change does not exist"
         case .namespaceChanging(let name):
-            "the namespace \"\(name)\" is being removed or gets a new version; try again"
+            "the namespace \"\(name)\" is being removed or created, or gets a new version; try again"
         case .refused(let refusal): refusal.reason
         case .conditionFailed: "the condition does not hold"
         case .outbox(let error): error.description

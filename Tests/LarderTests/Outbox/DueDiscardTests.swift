@@ -1,0 +1,139 @@
+import DiskCache
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+@testable import Outbox
+
+@Suite("Discards of a namespace's outbox that are due")
+struct DueDiscardTests {
+    /// Leaves a change and a credential of version 1, because the discard of version 2 fails.
+    ///
+    /// - Parameter calls: the number of calls for version 2, of which one has ended.
+    private func leaveChange(in outbox: TestOutbox, calls: Int = 1) async throws -> (TestDocument, Change) {
+        let (document, change) = try await outbox.addWaitingChange()
+        try outbox.refuseDiscards()
+        for _ in 0..<calls { try await outbox.seal(for: .newVersion("2")) }
+        outbox.names.version.withLock { $0 = "2" }
+        await #expect(throws: OutboxFailure.self) { try await outbox.discard() }
+        outbox.unseal()
+        return (document, change)
+    }
+
+    private func expectRefused(_ call: () async throws -> Void) async throws {
+        do {
+            try await call()
+            Issue.record("a refusal")
+        } catch let error as OutboxFailure {
+            guard case .namespaceChanging("default") = error else { throw error }
+        }
+    }
+
+    @Test(
+        "A later call that fails replaces no note of a version that has happened, and frees none of its changes",
+        arguments: [nil, "3"] as [String?], [false, true])
+    func replacedNote(laterVersion: String?, isRestarted: Bool) async throws {
+        let cause = laterVersion.map(DiscardCause.newVersion) ?? .removal
+        try await TestOutbox.withOne { outbox in
+            let (document, change) = try await leaveChange(in: outbox)
+            if isRestarted { outbox.restart() }
+            await #expect(throws: OutboxFailure.self) {
+                try await outbox.seal(for: cause)
+                // The call fails after the seal.
+                outbox.unseal()
+            }
+            try await outbox.expectHeld(change, document)
+            try outbox.allowDiscards()
+            let seal = try await outbox.seal(for: cause)
+            #expect(seal.unended == 0 && seal.hasDiscarded)
+            outbox.unseal()
+            #expect(try await outbox.isEmpty())
+            #expect(document.effects.isEmpty)
+        }
+    }
+
+    @Test("A later version without outbox=discard takes over no credentials that an earlier one should have discarded")
+    func keptCredential() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument("{}")
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            try outbox.refuseDiscards()
+            try await outbox.seal(for: .newVersion("2"))
+            outbox.names.version.withLock { $0 = "2" }
+            await #expect(throws: OutboxFailure.self) { try await outbox.discard() }
+            outbox.unseal()
+            try outbox.allowDiscards()
+            try await outbox.seal(for: .newVersion("3"), discarding: false)
+            outbox.names.version.withLock { $0 = "3" }
+            outbox.unseal()
+            #expect(try await outbox.isEmpty())
+        }
+    }
+
+    @Test("Changes that are to be discarded are not sent while another call has sealed their namespace")
+    func sentWhileSealed() async throws {
+        try await TestOutbox.withOne { outbox in
+            let (document, change) = try await leaveChange(in: outbox, calls: 2)
+            outbox.service.maintain()
+            try await outbox.expectHeld(change, document)
+            try outbox.allowDiscards()
+            outbox.unseal()
+            #expect(try await outbox.isEmpty())
+        }
+    }
+
+    @Test(
+        "Readers and subscriptions of a new version see none of the changes and credentials that are to be discarded",
+        arguments: [false, true])
+    func seenInNewVersion(isRestarted: Bool) async throws {
+        try await TestOutbox.withOne { outbox in
+            let (document, _) = try await leaveChange(in: outbox)
+            if isRestarted { outbox.restart() }
+            #expect(try await outbox.pendingBody(of: document) == nil)
+            let key = CacheKey.url(canonical: try CanonicalURL(document.url).string).text
+            #expect(!outbox.service.isPending(key, in: "default"))
+            let found = await withCheckedContinuation { continuation in
+                outbox.service.credential("key", in: "default") { continuation.resume(returning: $0) }
+            }
+            let isMissing = if case .missing = found { true } else { false }
+            #expect(isMissing)
+        }
+    }
+
+    @Test("A call with another cause replaces no note of a call that is under way")
+    func replacedNoteUnderWay() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument("{}")
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            try await outbox.seal(for: .newVersion("2"))
+            for cause in [DiscardCause.removal, .newVersion("3"), .newVersion(nil)] {
+                try await expectRefused { try await outbox.seal(for: cause) }
+            }
+            try await expectRefused { try await outbox.seal(for: .newVersion("2"), discarding: false) }
+            try await outbox.seal(for: .newVersion("2"))
+            outbox.names.version.withLock { $0 = "2" }
+            outbox.restart()
+            #expect(try await outbox.isEmpty())
+        }
+    }
+
+    @Test("A later call causes no discard that only an earlier, failed call wanted")
+    func unwantedDiscard() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument("{}")
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            try await outbox.seal(for: .newVersion("3"))
+            try outbox.execute("CREATE TRIGGER stay BEFORE DELETE ON removals BEGIN SELECT RAISE(ABORT, 'no'); END")
+            outbox.unseal()
+            await #expect(throws: OutboxFailure.self) {
+                try await outbox.seal(for: .newVersion("3"), discarding: false)
+            }
+            try outbox.execute("DROP TRIGGER stay")
+            try await outbox.seal(for: .newVersion("3"), discarding: false)
+            outbox.names.version.withLock { $0 = "3" }
+            outbox.unseal()
+            #expect(try await outbox.credentialCount() == 1)
+        }
+    }
+}
