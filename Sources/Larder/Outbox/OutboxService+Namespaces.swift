@@ -60,8 +60,8 @@ extension OutboxService {
     }
 
     /// Removes all changes and credentials of a namespace, sent or not. Breaks off the requests under way, which may
-    /// have had their effects. Listeners get an event for each change that had not ended. The completion gets `false` if
-    /// there were neither changes nor credentials.
+    /// have had their effects. Listeners get an event for each change that had not ended. The completion gets `false`
+    /// if there were neither changes nor credentials.
     package func discard(_ namespace: String, completion: @escaping Completion<Bool>) {
         reply(completion) { [self] () throws(OutboxFailure) in
             guard let store = try storeIfExists() else { return false }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -60,17 +59,13 @@ struct OutboxDiscardTests {
         #expect(try await put("/@notes/credentials/key", Self.credential, first) == 200)
         #expect(try await put("/credentials/lock", Self.credential, first) == 200)
         #expect(try await first.stop() == .status(0))
-        let queue = try DatabaseQueue(path: directory.path("state/outbox.sqlite"))
         // A credential of another namespace lets the database refuse the discard until it is removed.
-        try queue.writeWithoutTransaction { db in
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER refuse BEFORE DELETE ON credentials
-                    WHEN old.name = 'key' AND EXISTS (SELECT 1 FROM credentials WHERE name = 'lock')
-                    BEGIN SELECT RAISE(ABORT, 'refused'); END
-                    """)
-        }
-        try queue.close()
+        try directory.executeInOutbox(
+            """
+            CREATE TRIGGER refuse BEFORE DELETE ON credentials
+            WHEN old.name = 'key' AND EXISTS (SELECT 1 FROM credentials WHERE name = 'lock')
+            BEGIN SELECT RAISE(ABORT, 'refused'); END
+            """)
         let larder = try await start()
         #expect(try await put("/namespaces/notes?outbox=discard", #"{"version": "2"}"#, larder) == 500)
         #expect(try await larder.client.request("DELETE", "/credentials/lock").status == 200)

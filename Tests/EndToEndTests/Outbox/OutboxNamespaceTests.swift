@@ -1,4 +1,3 @@
-import GRDB
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -20,20 +19,12 @@ struct OutboxNamespaceTests {
     }
 
     private func refuseDiscards(in directory: TemporaryDirectory) throws {
-        try execute(
-            "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END",
-            in: directory)
+        try directory.executeInOutbox(
+            "CREATE TRIGGER refuse BEFORE DELETE ON credentials BEGIN SELECT RAISE(ABORT, 'refused'); END")
     }
 
     private func allowDiscards(in directory: TemporaryDirectory) throws {
-        try execute("DROP TRIGGER refuse", in: directory)
-    }
-
-    /// Runs SQL in the outbox of a server that does not run.
-    private func execute(_ sql: String, in directory: TemporaryDirectory) throws {
-        let queue = try DatabaseQueue(path: directory.path("state/outbox.sqlite"))
-        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-        try queue.close()
+        try directory.executeInOutbox("DROP TRIGGER refuse")
     }
 
     @Test("A new version with outbox=discard removes the credentials, also if no change waits")

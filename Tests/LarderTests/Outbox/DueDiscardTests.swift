@@ -34,7 +34,7 @@ struct DueDiscardTests {
         "A later call that fails replaces no note of a version that has happened, and frees none of its changes",
         arguments: [nil, "3"] as [String?], [false, true])
     func replacedNote(laterVersion: String?, isRestarted: Bool) async throws {
-        let cause = laterVersion.map(DiscardCause.newVersion) ?? .removal
+        let cause = laterVersion.map { DiscardCause.newVersion($0) } ?? .removal
         try await TestOutbox.withOne { outbox in
             let (document, change) = try await leaveChange(in: outbox)
             if isRestarted { outbox.restart() }

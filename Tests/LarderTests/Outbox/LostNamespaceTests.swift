@@ -40,10 +40,10 @@ struct LostNamespaceTests {
             await #expect(throws: OutboxFailure.self) { try await outbox.prepare() }
             outbox.names.set(["default"])
             outbox.unseal()
-            #expect(try await outbox.find(change.id).draft == change.draft)
+            #expect(try await outbox.find(change.id).draft.target == change.draft.target)
             // The note does not outlast its call.
             outbox.restart()
-            #expect(try await outbox.find(change.id).draft == change.draft)
+            #expect(try await outbox.find(change.id).draft.target == change.draft.target)
         }
     }
 

@@ -107,9 +107,9 @@ struct OutboxDatabaseTests {
             _ = try await outbox.wait(for: .done, of: ended)
             let waiting = try await fill(outbox)
             try outbox.listen()
-            try await seal(outbox)
+            try await outbox.seal()
             outbox.names.set([])
-            try await result { outbox.service.discard("default", completion: $0) }
+            try await outbox.discard()
             func ends() -> [ChangeSummary] {
                 outbox.sink.events.compactMap { published in
                     guard case .change(let change) = published.event.subject, change.state.isEnded else { return nil }
