@@ -115,7 +115,6 @@ struct HostState: Sendable {
     mutating func answered(_ namespace: String, _ now: Timestamp) {
         failures = 0
         circuit = nil
-        throttles[namespace] = nil
         if let pause = pauses[namespace], pause.isOver(now) { pauses[namespace] = nil }
     }
 
@@ -137,11 +136,16 @@ struct HostState: Sendable {
 
     /// The origin has answered a namespace with 429 and no date. Returns the pause that this asks for.
     mutating func throttled(_ namespace: String, _ now: Timestamp, jitter: Double) -> Duration {
-        let count = (throttles[namespace] ?? 0) + 1
         answered(namespace, now)
+        throttles = throttles.filter { namespaces.contains($0.key) }
+        let count = (throttles[namespace] ?? 0) + 1
         throttles[namespace] = count
         return max(Backoff.shortest, Backoff.delay(failures: count, jitter: jitter))
     }
 
-    mutating func forgetPause(of namespace: String) { pauses[namespace] = nil }
+    /// The origin has taken a request of a namespace that it could have refused with 429. An answer to a GET does not
+    /// show this, because many origins limit only the writes.
+    mutating func endThrottle(of namespace: String) { throttles[namespace] = nil }
+
+    mutating func forgetPause(of namespace: String) { (pauses[namespace], throttles[namespace]) = (nil, nil) }
 }

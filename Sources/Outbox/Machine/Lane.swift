@@ -87,8 +87,8 @@ struct Lane: Sendable {
     var refusals = 0
     /// The answers 409 in a row to requests with an `Idempotency-Key`.
     var keyedRefusals = 0
-    /// Whether the origin does not work on the first request with the key any more, because it has refused later ones
-    /// for some minutes.
+    /// Whether the origin does not work on the first request with the key any more, because it has refused so many
+    /// later ones, with growing pauses in between.
     var isKeyRefused: Bool { keyedRefusals >= 8 }
     var sight: Sight?
     /// The sight before the last refusal.

@@ -50,6 +50,7 @@ extension OutboxMachine {
         guard let key = lane(of: flight), case .sending(let order) = lanes[key]!.phase else { return }
         noteAnswer(key, answer.status, answer.retryAfter, &turn)
         var change = lanes[key]!.change!
+        if answer.status != 429 { hosts[change.draft.target.origin]?.endThrottle(of: key.namespace) }
         let meaning = SendMeaning(status: answer.status)
         if meaning != .stateConflict { (lanes[key]!.refusals, lanes[key]!.keyedRefusals) = (0, 0) }
         switch meaning {
