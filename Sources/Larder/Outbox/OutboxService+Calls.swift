@@ -26,6 +26,8 @@ extension OutboxService {
         let key = request.callerKey(in: namespace)
         queue.async { [self] in
             do throws(OutboxFailure) {
+                // The earlier change may be one that is about to be discarded.
+                try checkOpen(namespace)
                 if let earlier = try earlier(key, caller, namespace) {
                     return completion(.success(Acceptance(change: withWait(earlier), isNew: false)))
                 }

@@ -16,8 +16,9 @@ extension OutboxService {
     ///
     /// A removal, and a new version or a creation with `discarding`, are noted in the database. If the process ends
     /// before ``discard(_:completion:)``, or if that call fails, the changes and credentials are discarded by the next
-    /// start, by ``maintain()``, or by the next call about the namespace, which fails as long as they cannot be. Until
-    /// then, none of the changes is sent. While a call with a note is under way, a call with another cause is refused.
+    /// start, by ``maintain()``, or by the next call about the namespace, which fails as long as the database refuses
+    /// this. Until then, none of the changes is sent. While a call with a note is under way, a call with another cause
+    /// is refused.
     package func seal(
         _ namespace: String, for cause: DiscardCause, discarding: Bool, completion: @escaping Completion<Seal>
     ) {
@@ -31,8 +32,10 @@ extension OutboxService {
             guard seal.unended == 0 || discarding else { return seal }
             // A removal of a missing namespace fails. Another call may have created the namespace, with its changes.
             let exists = tools.namespace(namespace) != nil
-            if isNoted, exists == (cause != .creation), let store {
+            // The note of a version that another call has given would discard the changes of this version.
+            if isNoted, exists == (cause != .creation), !hasHappened(cause, to: namespace), let store {
                 try mapping { () throws(OutboxError) in try store.noteDiscard(of: namespace, for: cause) }
+                if cause == .creation { created.insert(namespace) }
             }
             sealed[namespace, default: 0] += 1
             return seal
@@ -43,6 +46,7 @@ extension OutboxService {
         queue.async { [self] in
             let count = (sealed[namespace] ?? 1) - 1
             sealed[namespace] = count > 0 ? count : nil
+            if count <= 0 { created.remove(namespace) }
             guard count <= 0, case .open(let store, _) = phase else { return }
             endDiscards(store)
         }
@@ -94,9 +98,10 @@ extension OutboxService {
     }
 
     /// Returns the services of a namespace; `nil`: there is no such namespace, or its changes are to be discarded.
-    func openNamespace(_ namespace: String) -> FetchTools? {
-        undiscarded.contains(namespace) ? nil : tools.namespace(namespace)
-    }
+    func openNamespace(_ namespace: String) -> FetchTools? { isHeld(namespace) ? nil : tools.namespace(namespace) }
+
+    /// Whether the namespace has changes and credentials that are to be discarded, so that they have no effect.
+    func isHeld(_ namespace: String) -> Bool { undiscarded.contains(namespace) || created.contains(namespace) }
 
     // MARK: - Discards, on `queue`
 
@@ -124,6 +129,7 @@ extension OutboxService {
             changes.map { change in
                 var change = change
                 (change.state, change.problem) = (change.state == .confirmed ? .done : .cancelled, nil)
+                change.nextAttempt = nil
                 return Event(kind: .outboxChanged, time: now, namespace: change.namespace, subject: .change(change))
             })
     }

@@ -38,8 +38,7 @@ extension OutboxService {
         queue.async { [self] in
             do {
                 let store = try storeIfExists()
-                let isDiscarded = undiscarded.contains(namespace)
-                let credential = isDiscarded ? nil : try store?.credential(namespace: namespace, name: name)
+                let credential = isHeld(namespace) ? nil : try store?.credential(namespace: namespace, name: name)
                 then(credential.map(CredentialLookup.found) ?? .missing)
             } catch {
                 then(.unreadable(reason: "\(error)"))

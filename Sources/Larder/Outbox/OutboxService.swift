@@ -101,6 +101,8 @@ package final class OutboxService: @unchecked Sendable {
     /// The namespaces with changes and credentials that cannot be discarded yet, because the database fails. A discard
     /// alone takes a namespace out of the set.
     var undiscarded: Set<String> = []
+    /// The namespaces that are being created without the changes that wait for them.
+    var created: Set<String> = []
     /// The decisions that the machine has begun, by the first change of each.
     var deciders: [Change.ID: Decider] = [:]
     var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?

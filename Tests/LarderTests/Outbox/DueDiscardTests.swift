@@ -53,6 +53,42 @@ struct DueDiscardTests {
         }
     }
 
+    @Test("A late call for a version that another call has given discards no change of this version")
+    func lateCall() async throws {
+        try await TestOutbox.withOne { outbox in
+            outbox.names.version.withLock { $0 = "2" }
+            let (_, change) = try await outbox.addWaitingChange()
+            for isKilled in [false, true] {
+                try await outbox.seal(for: .newVersion("2"))
+                if isKilled { outbox.restart() } else { outbox.unseal() }
+                #expect(try await outbox.find(change.id).state == .pending)
+                #expect(try await outbox.credentialCount() == 1)
+            }
+        }
+    }
+
+    @Test("A repeated call with an idempotency key gets no change that is to be discarded")
+    func repeatedCall() async throws {
+        try await TestOutbox.withOne { outbox in
+            let document = try TestDocument(#"{"a":1}"#)
+            document.change { $0.faults = [.answer(429)] }
+            try await outbox.setCredential("key", "Bearer right", for: document)
+            func put() async throws -> Change {
+                var request = ChangeRequest(
+                    url: try CanonicalURL(document.url), content: .body(Array(#"{"a":2}"#.utf8), type: nil))
+                request.base = .seen(Array(#"{"a":1}"#.utf8), etag: nil)
+                request.idempotency = ("k", Array("payload".utf8))
+                return try await result { outbox.service.accept(request, in: "default", by: "", completion: $0) }.change
+            }
+            let change = try await put()
+            #expect(try await put().id == change.id)
+            try await outbox.seal(for: .newVersion("2"))
+            try await expectRefused { _ = try await put() }
+            outbox.unseal()
+            #expect(try await put().id == change.id)
+        }
+    }
+
     @Test("A later version without outbox=discard takes over no credentials that an earlier one should have discarded")
     func keptCredential() async throws {
         try await TestOutbox.withOne { outbox in

@@ -30,6 +30,22 @@ struct LostNamespaceTests {
         }
     }
 
+    @Test("A creation that discards the outbox sends and shows no change before the discard")
+    func slowCreation() async throws {
+        try await TestOutbox.withOne { outbox in
+            let (document, change) = try await outbox.addWaitingChange()
+            outbox.names.set([])
+            try await outbox.seal(for: .creation)
+            // The namespace exists while its quota is being settled.
+            outbox.names.set(["default"])
+            try await outbox.expectHeld(change, document)
+            #expect(try await outbox.pendingBody(of: document) == nil)
+            try await outbox.discard()
+            outbox.unseal()
+            #expect(try await outbox.isEmpty() && document.origin.requestCount == 1)
+        }
+    }
+
     @Test("A refused creation discards no change if another call creates the namespace meanwhile")
     func refusedSecondCreation() async throws {
         try await TestOutbox.withOne { outbox in

@@ -23,6 +23,8 @@ extension TestOutbox {
             clock.advance(by: .seconds(3600))
             service.clockChanged()
             #expect(try await find(change.id).state == .pending, sourceLocation: sourceLocation)
+            // A request is among the transfers from the instant of its order on.
+            #expect(service.queue.sync { service.transfers.isEmpty }, sourceLocation: sourceLocation)
         }
         #expect(document.origin.requestCount == 1, sourceLocation: sourceLocation)
     }

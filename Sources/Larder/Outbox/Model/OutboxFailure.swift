@@ -59,7 +59,8 @@ extension OutboxFailure: CustomStringConvertible {
         case .patch(let reason, _): reason
         case .noNamespace: "the namespace of the change does not exist"
         case .namespaceChanging(let name):
-            "the namespace \"\(name)\" is being removed or created, or gets a new version; try again"
+            "the namespace \"\(name)\" is being removed or created, or gets a new version, or still has changes of an "
+                + "earlier one that cannot be discarded now; try again later"
         case .refused(let refusal): refusal.reason
         case .conditionFailed: "the condition does not hold"
         case .outbox(let error): error.description
