@@ -93,6 +93,9 @@ extension SubscriptionService {
             now: now)
         sets[record.id] = set
         passPauses(to: set, at: now)
+        // The credential may have been stored while this subscription had no set. One request finds out.
+        let isRefused = members.contains { $0.member.problem?.isForbidden == true } || set.machine.sourceProblem != nil
+        if isRefused, set.definition.credential != nil { handle(.secretChanged, set) }
         metrics.note(set.report, of: set.id)
         scheduleAdvance()
     }
@@ -120,8 +123,9 @@ extension SubscriptionService {
                 let isDone = forget(record, result, store)
                 step(.released(isDone: isDone), id)
                 if isDone {
+                    // The removal of the namespace may have been faster.
+                    if records[id] != nil { publishEnd(of: record.holder) }
                     (records[id], lives[id]) = (nil, nil)
-                    publishEnd(of: record.holder)
                 }
                 for waiter in endings.removeValue(forKey: id) ?? [] {
                     waiter(result.mapError { .cache(DownloadError($0)) })

@@ -133,7 +133,7 @@ extension RefreshMachine {
             member.due = min(member.due, now + pause)
             set(member)
         }
-        endRound(now, isSwitched: false)
+        endRound(now, isSwitched: false, pause: pause)
         return [.dropStage]
     }
 
@@ -167,7 +167,7 @@ extension RefreshMachine {
                 reason: reason, since: member.problem?.since ?? now, isForbidden: true)
             if hasNewSecret {
                 (member.step, member.failures) = (.waiting, 0)
-                member.due = permitted(max(now, pauseEnd(of: member.item.host) ?? now))
+                wait(&member, now)
                 return
             }
             least = HostPacer.longestPause
@@ -284,12 +284,19 @@ extension RefreshMachine {
 
     /// Makes a lost member due at once: in the round if it goes on, and otherwise in a round of its own.
     private mutating func askAgain(_ member: inout Member, _ now: Timestamp) {
-        let host = member.item.host
-        member.due = max(now, pauseEnd(of: host) ?? now)
-        guard !endsRound else { return repeatsLosses = true }
+        guard !endsRound else {
+            member.due = max(now, pauseEnd(of: member.item.host) ?? now)
+            return repeatsLosses = true
+        }
         (member.step, member.isStaged) = (.waiting, false)
-        member.isHeldUp = isHeldUp(member, at: now)
-        member.due = permitted(member.due)
+        wait(&member, now)
         round?.isRepetition = true
+    }
+
+    /// Makes a member of the round due as soon as its host has time for it.
+    private func wait(_ member: inout Member, _ now: Timestamp) {
+        member.due = now
+        member.isHeldUp = isHeldUp(member, at: now)
+        member.due = permitted(max(now, pauseEnd(of: member.item.host) ?? now))
     }
 }

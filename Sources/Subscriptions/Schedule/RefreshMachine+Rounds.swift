@@ -82,10 +82,12 @@ extension RefreshMachine {
         isUrgent = false
     }
 
-    /// `isSwitched`: whether readers have the bodies of the stage.
-    mutating func endRound(_ now: Timestamp, isSwitched: Bool) {
+    /// - Parameters:
+    ///   - isSwitched: whether readers have the bodies of the stage.
+    ///   - pause: the time for which no member is asked for again. Without effect if the shortest interval is longer.
+    mutating func endRound(_ now: Timestamp, isSwitched: Bool, pause: Duration = .zero) {
         // A tight loop would follow if the members were due at once.
-        let next = now + rules.interval.shortest
+        let next = now + max(rules.interval.shortest, pause)
         let catchUp = now + min(rules.interval.shortest, Self.catchUpPause)
         round = nil
         endsRound = false
@@ -95,6 +97,7 @@ extension RefreshMachine {
             member.isStaged = false
             // The body of a member that is still being asked for belongs to the stage, which has ended.
             if member.step != .settled { member.due = max(member.due, isSwitched ? catchUp : next) }
+            if pause > rules.interval.shortest { member.earliest = max(member.earliest ?? next, next) }
             member.step = .resting
             member.endRequest()
             set(member)

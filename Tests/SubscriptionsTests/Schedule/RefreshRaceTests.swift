@@ -57,6 +57,33 @@ struct RefreshRaceTests {
         #expect(member(machine, 0)?.step == .settled)
     }
 
+    @Test("A refusal that does not stand delays the switch by maxDelay only while its host wants a pause")
+    func refusalWithinPause() throws {
+        let urls = ["http://a.example/1", "http://a.example/2", "http://b.example/3"]
+        let members = RefreshSimulation.items(urls).map {
+            RefreshMachine.Member(item: $0, hasCopy: true, due: start + .seconds(3600))
+        }
+        let rules = RefreshMachine.Rules(name: "news", interval: .fixed(.seconds(7200)))
+        var machine = RefreshMachine(
+            rules, RefreshMachine.State(members: members, sourceDue: start + .seconds(3600), date: start), at: start)
+        var requests = ask(&machine, at: start)
+        if let request = machine.beginMember(ofHost: "a.example", at: start) { requests.append(request) }
+        let ofA = requests.filter { $0.item.host == "a.example" }
+        let ofB = try #require(requests.first { $0.item.host == "b.example" })
+        func answer(_ request: RefreshMachine.MemberRequest, _ answer: MemberAnswer) {
+            _ = machine.handle(.memberAnswered(key: request.item.key, ticket: request.ticket, answer), at: start)
+        }
+        try #require(ofA.count == 2)
+        _ = machine.handle(.hostPaused(host: "a.example", until: start + .seconds(3600)), at: start)
+        answer(ofA[1], .failed(reason: "429", pause: .seconds(3600)))
+        _ = machine.handle(.secretChanged, at: start)
+        answer(ofA[0], .forbidden(reason: "403"))
+        answer(ofB, .staged(isChanged: true, least: .zero))
+        #expect(machine.handle(.time, at: start + .seconds(299)).isEmpty)
+        let actions = machine.handle(.time, at: start + .seconds(300))
+        #expect(actions.contains { if case .publish = $0 { true } else { false } })
+    }
+
     @Test("An answer during the switch that ends its round does not settle the member, and no request begins")
     func duringSwitch() throws {
         var (machine, requests) = requested()

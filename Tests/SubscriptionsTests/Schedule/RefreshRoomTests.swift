@@ -111,12 +111,19 @@ struct RefreshRoomTests {
         #expect(simulation.machine.noRoomSince == nil && Self.urls.allSatisfy { simulation.version($0) == 2 })
     }
 
-    @Test("A set without room is tried less often, down to each 15 minutes", arguments: [true, false])
-    func growingPause(isFixed: Bool) {
+    @Test(
+        "A set without room is tried less often, down to each 15 minutes", arguments: [true, false], [true, false])
+    func growingPause(isFixed: Bool, isShared: Bool) {
         let rules = RefreshMachine.Rules(
             name: "news", interval: isFixed ? .fixed(.seconds(10)) : .adaptive(min: .seconds(10), max: .seconds(3600)))
         var simulation = RefreshSimulation(Self.urls, rules)
-        for url in Self.urls { simulation.answers[url] = .answer(.noRoomAlone(reason: "no room")) }
+        if isShared {
+            simulation.run(for: .seconds(5))
+            simulation.hasRoom = false
+        }
+        for url in Self.urls {
+            simulation.answers[url] = isShared ? .version(3) : .answer(.noRoomAlone(reason: "no room"))
+        }
         simulation.run(for: .seconds(7200))
         simulation.forgetRequests()
         simulation.run(for: .seconds(86_400))
@@ -125,6 +132,7 @@ struct RefreshRoomTests {
             #expect((80...100).contains(count), "\(count)")
         }
         // Room is found within this time.
+        simulation.hasRoom = true
         for url in Self.urls { simulation.answers[url] = .version(2) }
         simulation.run(for: .seconds(960))
         #expect(Self.urls.allSatisfy { simulation.version($0) == 2 } && simulation.machine.noRoomSince == nil)

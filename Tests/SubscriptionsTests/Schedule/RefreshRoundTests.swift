@@ -68,7 +68,7 @@ struct RefreshRoundTests {
             simulation.run(for: .seconds(6000))
             #expect(simulation.requests.count <= 505 && simulation.failedSwitches <= 101)
             (simulation.hasRoom, simulation.failsToSwitch) = (true, false)
-            simulation.run(for: .seconds(70))
+            simulation.run(for: .seconds(hasRoom ? 70 : 970))
             #expect(simulation.held.values.allSatisfy { $0 == 2 })
         }
     }
