@@ -6,7 +6,7 @@ import time
 from larder import Larder
 
 # The back-off after a few failures, and the time in which a tag becomes sound, on a slow machine.
-PATIENCE = 60
+PATIENCE = 180
 
 
 class Outbox:
