@@ -36,7 +36,7 @@ package struct SitemapWalk: Sendable {
 
     /// The pages, in the order of the sitemaps, each URL once.
     package private(set) var entries: [Sitemap.Entry] = []
-    /// The number of pages without a URL that a download may have, with those of ``Sitemap/leftOut``.
+    /// The number of pages without a URL that a download may have, with the pages of ``Sitemap/leftOut``.
     package private(set) var leftOut = 0
     /// The reason for which the walk ended before it had found the whole set; `nil` without one.
     package private(set) var problem: Problem?

@@ -26,7 +26,7 @@ extension OutboxService {
         let key = request.callerKey(in: namespace)
         queue.async { [self] in
             do throws(OutboxFailure) {
-                // The earlier change may be one that is about to be discarded.
+                // The earlier change may be about to be discarded.
                 try checkOpen(namespace)
                 if let earlier = try earlier(key, caller, namespace) {
                     return completion(.success(Acceptance(change: withWait(earlier), isNew: false)))

@@ -35,7 +35,7 @@ extension OutboxService {
             // The note of a version that another call has given would discard the changes of this version.
             if isNoted, exists == (cause != .creation), !hasHappened(cause, to: namespace), let store {
                 try mapping { () throws(OutboxError) in try store.noteDiscard(of: namespace, for: cause) }
-                if cause == .creation { created.insert(namespace) }
+                if cause == .creation { beingCreated.insert(namespace) }
             }
             sealed[namespace, default: 0] += 1
             return seal
@@ -46,7 +46,7 @@ extension OutboxService {
         queue.async { [self] in
             let count = (sealed[namespace] ?? 1) - 1
             sealed[namespace] = count > 0 ? count : nil
-            if count <= 0 { created.remove(namespace) }
+            if count <= 0 { beingCreated.remove(namespace) }
             guard count <= 0, case .open(let store, _) = phase else { return }
             endDiscards(store)
         }
@@ -101,7 +101,7 @@ extension OutboxService {
     func openNamespace(_ namespace: String) -> FetchTools? { isHeld(namespace) ? nil : tools.namespace(namespace) }
 
     /// Whether the namespace has changes and credentials that are to be discarded, so that they have no effect.
-    func isHeld(_ namespace: String) -> Bool { undiscarded.contains(namespace) || created.contains(namespace) }
+    func isHeld(_ namespace: String) -> Bool { undiscarded.contains(namespace) || beingCreated.contains(namespace) }
 
     // MARK: - Discards, on `queue`
 

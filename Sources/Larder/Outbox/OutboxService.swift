@@ -102,7 +102,7 @@ package final class OutboxService: @unchecked Sendable {
     /// alone takes a namespace out of the set.
     var undiscarded: Set<String> = []
     /// The namespaces that are being created without the changes that wait for them.
-    var created: Set<String> = []
+    var beingCreated: Set<String> = []
     /// The decisions that the machine has begun, by the first change of each.
     var deciders: [Change.ID: Decider] = [:]
     var credentialObserver: (@Sendable (_ name: String, _ namespace: String) -> Void)?

@@ -3,7 +3,7 @@ import GRDB
 /// The discards of namespaces' changes and credentials. The cache knows the namespaces, and no transaction spans both.
 /// So the outbox notes a discard before the cache begins the removal, the new version or the creation. After a kill the
 /// note tells a removed namespace from one that the cache has lost, which keeps its changes. The table of the notes is
-/// `removals`, because it once had only those.
+/// called `removals`, because older formats have notes of removals only.
 extension OutboxStore {
     /// Notes that the changes and credentials of a namespace are about to be discarded.
     package func noteDiscard(of namespace: String, for cause: DiscardCause = .removal) throws(OutboxError) {

@@ -17,7 +17,7 @@ struct OutboxDiscardTests {
         try await server.get("/@notes/credentials").member("credentials")?.arrayValue?.count
     }
 
-    @Test("A refused call discards no part of the outbox of a lost namespace, and a creation does so if it wants to")
+    @Test("A refused call discards no part of a lost namespace's outbox, and a creation with outbox=discard does so")
     func refusedCreation() async throws {
         let directory = try TemporaryDirectory()
         func loseCache() throws { try FileManager.default.removeItem(atPath: directory.path("cache")) }
@@ -44,7 +44,7 @@ struct OutboxDiscardTests {
         }
     }
 
-    @Test("The log lacks no line about a discard that a later call makes for a failed one", arguments: ["2", "3"])
+    @Test("The log has a line about a discard that a later call makes for a failed one", arguments: ["2", "3"])
     func audit(version: String) async throws {
         let directory = try TemporaryDirectory()
         func start() async throws -> LarderProcess {

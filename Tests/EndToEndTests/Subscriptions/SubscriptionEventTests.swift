@@ -30,7 +30,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test("A refused definition has no event, and the removal of a namespace lacks none for the end of a subscription")
+    @Test("A refused definition has no event, and the removal of a namespace has one for each subscription")
     func removedNamespace() async throws {
         let web = try TestWeb(["/a": "a"])
         try await TestServer.with { (server) async throws in

@@ -92,8 +92,7 @@ struct DueDiscardTests {
     @Test("A later version without outbox=discard takes over no credentials that an earlier one should have discarded")
     func keptCredential() async throws {
         try await TestOutbox.withOne { outbox in
-            let document = try TestDocument("{}")
-            try await outbox.setCredential("key", "Bearer right", for: document)
+            try await outbox.addCredential()
             try outbox.refuseDiscards()
             try await outbox.seal(for: .newVersion("2"))
             outbox.names.version.withLock { $0 = "2" }
@@ -140,8 +139,7 @@ struct DueDiscardTests {
     @Test("A call with another cause replaces no note of a call that is under way")
     func replacedNoteUnderWay() async throws {
         try await TestOutbox.withOne { outbox in
-            let document = try TestDocument("{}")
-            try await outbox.setCredential("key", "Bearer right", for: document)
+            try await outbox.addCredential()
             try await outbox.seal(for: .newVersion("2"))
             for cause in [DiscardCause.removal, .newVersion("3"), .newVersion(nil)] {
                 try await expectRefused { try await outbox.seal(for: cause) }
@@ -157,8 +155,7 @@ struct DueDiscardTests {
     @Test("A later call causes no discard that only an earlier, failed call wanted")
     func unwantedDiscard() async throws {
         try await TestOutbox.withOne { outbox in
-            let document = try TestDocument("{}")
-            try await outbox.setCredential("key", "Bearer right", for: document)
+            try await outbox.addCredential()
             try await outbox.seal(for: .newVersion("3"))
             try outbox.execute("CREATE TRIGGER stay BEFORE DELETE ON removals BEGIN SELECT RAISE(ABORT, 'no'); END")
             outbox.unseal()

@@ -99,7 +99,7 @@ struct OutboxDatabaseTests {
         }
     }
 
-    @Test("The discarding of a namespace lacks no event for a change that had not ended")
+    @Test("The discard of a namespace has an event for each change that had not ended")
     func discardEvents() async throws {
         try await TestOutbox.withOne { outbox in
             let document = try TestDocument(#"{"a":1}"#)

@@ -98,7 +98,7 @@ struct OutboxServiceTests {
         }
     }
 
-    @Test("The answers to a new, a repeated and a retried change lack no wait for the origin's pause")
+    @Test("The answers to a new, a repeated and a retried change show the wait for the origin's pause")
     func returnedWait() async throws {
         try await TestOutbox.withOne { outbox in
             let document = try TestDocument(#"{"a":1}"#)

@@ -15,6 +15,10 @@ extension TestOutbox {
         return (document, try await wait(for: .pending, of: change))
     }
 
+    func addCredential() async throws {
+        try await setCredential("key", "Bearer right", for: try TestDocument("{}"))
+    }
+
     /// Turns the clock beyond all pauses, and expects that the change of ``addWaitingChange()`` is not sent again.
     func expectHeld(
         _ change: Change, _ document: TestDocument, sourceLocation: SourceLocation = #_sourceLocation

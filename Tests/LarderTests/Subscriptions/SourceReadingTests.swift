@@ -85,7 +85,7 @@ struct SourceReadingTests {
         #expect(pages.urls == ["http://h.example/1"] && pages.leftOut == 1)
     }
 
-    @Test("A url element of a sitemap with an empty loc or without one does not vanish uncounted")
+    @Test("A url element of a sitemap with an empty loc or without one counts as left out")
     func emptyLocations() throws {
         let sitemap =
             "<urlset><url><loc>http://h.example/1</loc></url><url><loc/></url><url><lastmod>2020-01-01</lastmod></url>"
