@@ -10,15 +10,20 @@ struct FetchCrowdTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    /// Sends simultaneous requests, and returns the texts of the answers. Opens the gate when one request has caused a
-    /// fetch, and all other requests wait for this fetch.
+    /// Sends simultaneous requests for `/a`, and returns the texts of the answers. Opens the gate when the request of one
+    /// client has reached the origin, and all other clients wait for its answer.
+    ///
+    /// Larder notes the time of a request to the origin when it sends the request, which can be after the other clients
+    /// began to wait. `whenAllWait` may turn the clock, so it is called after the request has arrived.
     private func crowd(
-        _ server: TestServer, of size: Int, _ url: String, opening gate: Gate, _ whenAllWait: () -> Void = {}
+        _ server: TestServer, of size: Int, at origin: ScriptedOrigin, opening gate: Gate,
+        _ whenAllWait: () -> Void = {}
     ) async throws -> [String] {
-        let joins = server.service.metrics.joins.value
+        let (joins, requests) = (server.service.metrics.joins.value, origin.requestCount)
         return try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<size { group.addTask { try await get(server, url).text } }
+            for _ in 0..<size { group.addTask { try await get(server, origin.url("/a")).text } }
             try await poll("all clients but one to wait") { server.service.metrics.joins.value == joins + size - 1 }
+            try await origin.waitForRequests(requests + 1)
             whenAllWait()
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
@@ -43,7 +48,7 @@ struct FetchCrowdTests {
             #expect(try await get(server, origin.url("/a")).text == "hello")
             try await server.waitForFetches()
             server.clock.advance(by: .seconds(pause))
-            let texts = try await crowd(server, of: 12, origin.url("/a"), opening: gate)
+            let texts = try await crowd(server, of: 12, at: origin, opening: gate)
             #expect(texts == Array(repeating: "hello", count: 12))
             #expect(origin.requestCount == 2)
         }
@@ -81,7 +86,7 @@ struct FetchCrowdTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             for round in 0..<rounds {
-                let texts = try await crowd(server, of: 10, origin.url("/a"), opening: gates[round]) {
+                let texts = try await crowd(server, of: 10, at: origin, opening: gates[round]) {
                     server.clock.advance(by: .seconds(3))
                 }
                 #expect(texts == Array(repeating: "\(round)", count: 10))
@@ -101,7 +106,7 @@ struct FetchCrowdTests {
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            let texts = try await crowd(server, of: 3, origin.url("/a"), opening: gate) {
+            let texts = try await crowd(server, of: 3, at: origin, opening: gate) {
                 server.clock.advance(by: .seconds(3))
             }
             #expect(texts.filter { $0 == "0" }.count == 1)
@@ -117,7 +122,7 @@ struct FetchCrowdTests {
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            let texts = try await crowd(server, of: 3, origin.url("/a"), opening: gate)
+            let texts = try await crowd(server, of: 3, at: origin, opening: gate)
             #expect(texts.filter { $0 == "0" }.count == 1)
         }
     }
