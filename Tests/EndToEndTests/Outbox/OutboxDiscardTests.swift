@@ -44,21 +44,18 @@ struct OutboxDiscardTests {
         }
     }
 
+    /// The server runs no upkeep, which would make the due discard before the later call.
     @Test("The log has a line about a discard that a later call makes for a failed one", arguments: ["2", "3"])
     func audit(version: String) async throws {
         let directory = try TemporaryDirectory()
-        func start() async throws -> LarderProcess {
-            try await LarderProcess(
-                directory: directory.path("cache"), arguments: ["--state-directory", directory.path("state")])
+        func putCredential(_ path: String, _ server: TestServer) async throws -> Int {
+            try await server.client.request("PUT", path, fields: Self.json, text: Self.credential).status
         }
-        func put(_ path: String, _ text: String, _ larder: LarderProcess) async throws -> Int {
-            try await larder.client.request("PUT", path, fields: Self.json, text: text).status
+        try await TestServer.with(directory: directory) { (server) async throws in
+            try await server.putNamespace("notes", ["version": "1"])
+            #expect(try await putCredential("/@notes/credentials/key", server) == 200)
+            #expect(try await putCredential("/credentials/lock", server) == 200)
         }
-        let first = try await start()
-        #expect(try await put("/namespaces/notes", #"{"version": "1"}"#, first) == 200)
-        #expect(try await put("/@notes/credentials/key", Self.credential, first) == 200)
-        #expect(try await put("/credentials/lock", Self.credential, first) == 200)
-        #expect(try await first.stop() == .status(0))
         // A credential of another namespace lets the database refuse the discard until it is removed.
         try directory.executeInOutbox(
             """
@@ -66,16 +63,15 @@ struct OutboxDiscardTests {
             WHEN old.name = 'key' AND EXISTS (SELECT 1 FROM credentials WHERE name = 'lock')
             BEGIN SELECT RAISE(ABORT, 'refused'); END
             """)
-        let larder = try await start()
-        #expect(try await put("/namespaces/notes?outbox=discard", #"{"version": "2"}"#, larder) == 500)
-        #expect(try await larder.client.request("DELETE", "/credentials/lock").status == 200)
-        let text = #"{"version": "\#(version)"}"#
-        #expect(try await put("/namespaces/notes?outbox=discard", text, larder) == 200)
-        #expect(try await put("/namespaces/notes?outbox=discard", text, larder) == 200)
-        #expect(try await larder.stop() == .status(0))
-        let words = larder.logLines("change").map {
-            "\($0["operation"]?.stringValue ?? "") \($0["what"]?.stringValue ?? "")"
+        let log = ServerLog()
+        try await TestServer.with(directory: directory, log: log) { (server) async throws in
+            #expect(try await put(server, #"{"version": "2"}"#) == 500)
+            #expect(try await server.client.request("DELETE", "/credentials/lock").status == 200)
+            let text = #"{"version": "\#(version)"}"#
+            #expect(try await put(server, text) == 200)
+            #expect(try await put(server, text) == 200)
         }
+        let words = log.lines("change").map { "\($0["operation"] ?? "") \($0["what"] ?? "")" }
         let last = version == "2" ? [] : ["putNamespace namespace cleared"]
         #expect(
             words == [

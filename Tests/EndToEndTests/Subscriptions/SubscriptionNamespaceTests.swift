@@ -68,20 +68,20 @@ struct SubscriptionNamespaceTests {
         guard let disk = try SmallDisk(size: "8m") else {
             return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
         }
-        let directory = try TemporaryDirectory()
-        let larder = try await LarderProcess(
-            directory: directory.path("cache"), arguments: ["--state-directory", disk.mount.path("state")])
-        #expect(try await larder.call("PUT", "/namespaces/notes", [:]).status == 200)
-        let urls: [JSON] = ["http://127.0.0.1:9/a"]
-        let put = try await larder.call("PUT", "/@notes/subscriptions/set", ["source": ["urls": .array(urls)]])
-        #expect(put.status == 201, "\(put.text)")
-        try await blocking { try disk.fill() }
-        let refused = try await larder.call("DELETE", "/namespaces/notes")
-        #expect(refused.status == 507, "\(refused.text)")
-        #expect(try refused.member("detail")?.stringValue?.contains("the namespace was not removed") == true)
-        #expect(try await larder.call("GET", "/@notes/subscriptions/set").status == 200)
-        #expect(truncate(disk.mount.path("filler"), 0) == 0)
-        #expect(try await larder.call("DELETE", "/namespaces/notes").status == 200)
-        #expect(try await larder.stop() == .status(0))
+        // The server runs no upkeep, which would give space back to the disk.
+        try await TestServer.with(configure: { $0.stateDirectory = disk.mount.path("state") }) {
+            (server) async throws in
+            try await server.putNamespace("notes")
+            let put = try await server.client.request(
+                "PUT", "/@notes/subscriptions/set", fields: [.contentType: "application/json"], text: Self.definition)
+            #expect(put.status == 201, "\(put.text)")
+            try await blocking { try disk.fill() }
+            let refused = try await server.client.request("DELETE", "/namespaces/notes")
+            #expect(refused.status == 507, "\(refused.text)")
+            #expect(try refused.member("detail")?.stringValue?.contains("the namespace was not removed") == true)
+            #expect(try await server.get("/@notes/subscriptions/set").status == 200)
+            #expect(truncate(disk.mount.path("filler"), 0) == 0)
+            #expect(try await server.client.request("DELETE", "/namespaces/notes").status == 200)
+        }
     }
 }

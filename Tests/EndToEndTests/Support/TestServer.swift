@@ -17,10 +17,10 @@ final class TestServer: Sendable {
     let directory: TemporaryDirectory
 
     /// Starts a server over `directory`, or over a new directory if `directory` is `nil`. Origins on loopback are
-    /// allowed unless `configure` forbids them.
+    /// allowed unless `configure` forbids them. Unlike the executable, the server runs no periodic upkeep.
     init(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
-        tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
+        tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(), log: ServerLog? = nil,
         configure: (inout Configuration) -> Void = { _ in }
     ) throws {
         self.clock = clock
@@ -33,14 +33,19 @@ final class TestServer: Sendable {
         configuration.allowedOrigins = [try AddressRule("127.0.0.0/8"), try AddressRule("localhost")]
         configuration.originAuthority = authority
         configure(&configuration)
-        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        logger.logLevel = .critical
+        let logger = log?.logger ?? Self.silentLogger
         service = try LarderService(
             configuration: configuration, clock: clock, logger: logger, eventLimits: eventLimits)
         api = APIServer(service: service, tokens: tokens, logger: logger)
         try api.start()
         try api.startAdmin()
         client = CheckedClient(port: api.port)
+    }
+
+    private static var silentLogger: Logger {
+        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        logger.logLevel = .critical
+        return logger
     }
 
     /// The default namespace.
@@ -79,12 +84,12 @@ final class TestServer: Sendable {
     /// Runs `body` with a server, and stops the server afterwards, also when `body` throws.
     static func with<Result>(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
-        tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
+        tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(), log: ServerLog? = nil,
         configure: (inout Configuration) -> Void = { _ in }, _ body: (TestServer) async throws -> Result
     ) async throws -> Result {
         let server = try TestServer(
             clock: clock, directory: directory, authority: authority, tokens: tokens, eventLimits: eventLimits,
-            configure: configure)
+            log: log, configure: configure)
         do {
             let result = try await body(server)
             try await server.stop()
