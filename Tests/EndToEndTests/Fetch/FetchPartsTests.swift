@@ -226,13 +226,12 @@ struct FetchPartsTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             _ = try await get(server, url)
-            try await server.space.cache.flush()
             server.clock.advance(by: .seconds(61))
             let head = try await HTTPClient(port: server.api.port).request("HEAD", "/fetch/" + url)
             #expect(head.status == 200)
             #expect(head[.contentLength] == "4")
             #expect(origin.requests.last?.method == "HEAD")
-            try await server.space.cache.flush()
+            try await server.waitForFetches()
             _ = try await get(server, url)
             #expect(origin.requestCount == (isSame ? 2 : 3))
         }
@@ -250,7 +249,7 @@ struct FetchPartsTests {
             let client = HTTPClient(port: server.api.port)
             #expect(try await client.request("GET", target).text == "GET 0")
             #expect(try await client.request("POST", target, text: "x").text == "POST 1")
-            try await server.space.cache.flush()
+            try await server.waitForFetches()
             #expect(try await client.request("GET", target).text == "POST 1")
             #expect(try await client.request("POST", target, text: "x").text == "POST 2")
             #expect(origin.requestCount == 3)

@@ -77,6 +77,8 @@ struct FetchRaceTests {
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { try await get(server, url).text } }
                 try await poll("all clients but one to wait") { joins.value == before + 9 }
+                // The purge comes after the look into the cache that precedes the validation.
+                try await origin.waitForRequests(2)
                 let purge = try await HTTPClient(port: server.api.port).request("DELETE", "/entries?url=" + url)
                 #expect(purge.status == 200)
                 validation.open()

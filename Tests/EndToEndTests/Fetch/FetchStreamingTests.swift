@@ -159,7 +159,7 @@ struct FetchStreamingTests {
             #expect(try await server.client.request("DELETE", "/entries?tag=news").status == 200)
             gate.open()
             #expect(try await reply.body == half + half)
-            try await server.space.cache.flush()
+            try await server.waitForFetches()
             #expect(server.space.cache.totals.entries == 0)
             _ = try await get(server, origin.url("/a"))
             #expect(origin.requestCount == 2)
@@ -198,7 +198,7 @@ struct FetchStreamingTests {
             let first = try await get(server, origin.url("/a"))
             #expect(first.text == "page" && first.interim.map(\.status) == [103])
             #expect(first.interim.first?["Link"] == "</style.css>; rel=preload")
-            try await server.space.cache.flush()
+            try await server.waitForFetches()
             #expect(try await get(server, origin.url("/a")).interim.isEmpty)
             #expect(origin.requestCount == 1)
         }
@@ -213,7 +213,7 @@ struct FetchStreamingTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             #expect(try await get(server, origin.url("/a")).text == "0")
-            try await server.space.cache.flush()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(20))
             #expect(try await get(server, origin.url("/a")).text == "0")
             try await origin.waitForRequests(2)
@@ -256,7 +256,7 @@ struct FetchStreamingTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             _ = try await get(server, origin.url("/a"))
-            try await server.space.cache.flush()
+            try await server.waitForFetches()
             for count in 2...3 {
                 server.clock.advance(by: .seconds(10))
                 #expect(try await get(server, origin.url("/a")).body == large)
