@@ -150,11 +150,12 @@ struct DownloadsTests {
             try await download(ended - 2..<ended)
             #expect(try await listed("?limit=3") == ["slow", "100", "99"])
             #expect(try await listed("?limit=1") == ["slow"])
-            #expect(try await listed("").count == 100)
-            #expect(try await listed("?limit=1000").count == 102)
+            // The long lists come after the end, because Larder ends a download that brings no byte for 30 seconds.
             gate.open()
             try await server.waitForSuccess(of: origin.url("/slow"))
             #expect(try await listed("?limit=1") == ["slow"])
+            #expect(try await listed("").count == 100)
+            #expect(try await listed("?limit=1000").count == 102)
         }
     }
 
