@@ -79,7 +79,7 @@ struct APIClientTests {
             gate.open()
             server.stop()
         }
-        let client = try APIClient.of(server) { $0.silenceLimit = .milliseconds(300) }
+        let client = try APIClient.of(server) { $0.silenceLimit = .seconds(1) }
         for target in ["cut", "silent"] {
             let error = await #expect(throws: ClientError.self) { try await client.send(APICall([target])) }
             let isBroken = if case .broken? = error { true } else { false }

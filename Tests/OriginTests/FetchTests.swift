@@ -214,7 +214,7 @@ import Testing
     func idle() async throws {
         await #expect(processExitsWith: .success) {
             let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
-            let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(500) })
+            let client = OriginClient(configuration: .local { $0.stallTimeout = .seconds(2) })
             let collectors = (0..<20).map { client.start(origin.url("/\($0)")) }
             try await origin.waitForRequests(20)
             let before = clock()

@@ -42,7 +42,7 @@ import Testing
             isOver.open()
             for listener in [listener, deaf] { listener.stop() }
         }
-        let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(200) })
+        let client = OriginClient(configuration: .local { $0.stallTimeout = .seconds(1) })
         let body = OriginUpload(length: 4)
         let waiting = client.start("http://127.0.0.1:\(listener.port)/", body)
         let blocked = OriginUpload(length: nil)
@@ -70,7 +70,7 @@ import Testing
                 if (try? stream.read(4)) != nil { arrived.add() }
                 _ = try? stream.readToEnd()
             }
-            let client = OriginClient(configuration: .local { $0.totalTimeout = .milliseconds(700) })
+            let client = OriginClient(configuration: .local { $0.totalTimeout = .seconds(3) })
             let before = clock()
             let collectors = (0..<20).map { _ in
                 client.start("http://127.0.0.1:\(listener.port)/") { request in
