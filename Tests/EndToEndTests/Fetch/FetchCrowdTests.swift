@@ -10,8 +10,8 @@ struct FetchCrowdTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    /// Sends simultaneous requests for `/a`, and returns the texts of the answers. Opens the gate when the request of one
-    /// client has reached the origin, and all other clients wait for its answer.
+    /// Sends simultaneous requests for `/a`, and returns the texts of the answers. Opens the gate when the request of
+    /// one client has reached the origin, and all other clients wait for its answer.
     ///
     /// Larder notes the time of a request to the origin when it sends the request, which can be after the other clients
     /// began to wait. `whenAllWait` may turn the clock, so it is called after the request has arrived.
