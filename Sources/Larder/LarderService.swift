@@ -28,16 +28,19 @@ package final class LarderService: Sendable {
     private let browsers: BrowserPool?
 
     /// Locks the cache directory, and starts the clients of the origins. The configuration overrides the numbers of
-    /// listeners in `eventLimits`. Throws ``DiskCacheError`` for the directory, ``NamespaceError`` for the registry.
+    /// listeners in `eventLimits`. A transfer from an origin fails after `originSilenceLimit` without a byte. Throws
+    /// ``DiskCacheError`` for the directory, ``NamespaceError`` for the registry.
     package init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
-        memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits()
+        memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits(),
+        originSilenceLimit: Duration = .seconds(30)
     ) throws {
         self.configuration = configuration
         self.clock = clock
         startDate = clock.now()
         directory = try CacheDirectory(path: configuration.directory)
         var originConfiguration = OriginConfiguration()
+        originConfiguration.stallTimeout = originSilenceLimit
         originConfiguration.schemes = configuration.schemes
         let limits = TransferLimits(
             descriptors: DescriptorLimit.current, maxDownloads: configuration.maxDownloads,
